@@ -46,7 +46,7 @@ def save_checkpoint(
     """Write `prefix-symbol.json`, if there is a symbol, and `prefix-EPOCH.params`. Raises MXNetError."""
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-    held = {f"arg:{name}": array for name, array in arg_params.items()}
-    held |= {f"aux:{name}": array for name, array in aux_params.items()}
+    arrays = {f"arg:{name}": array for name, array in arg_params.items()}
+    arrays |= {f"aux:{name}": array for name, array in aux_params.items()}
     with mxnet_errors():
-        write_params(f"{prefix}-{epoch:04d}.params", {name: tensor_of(array) for name, array in held.items()})
+        write_params(f"{prefix}-{epoch:04d}.params", {name: tensor_of(array) for name, array in arrays.items()})

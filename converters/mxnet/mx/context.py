@@ -57,8 +57,8 @@ class Context:
 def _stack() -> list[Context]:
     if not hasattr(_entered, "stack"):
         _entered.stack = []
-    found: list[Context] = _entered.stack
-    return found
+    stack: list[Context] = _entered.stack
+    return stack
 
 
 def current_context() -> Context:

@@ -86,15 +86,15 @@ class Executor:
 
         Raises ValueError for other names unless `allow_extra_params`, and MXNetError for other shapes.
         """
-        for held, given, what in (
+        for stored, given, what in (
             (self.arg_dict, arg_params, "arguments"),
             (self.aux_dict, aux_params or {}, "auxiliary states"),
         ):
             for name, array in given.items():
-                if name in held:
-                    copy_into(name, array, held[name])
+                if name in stored:
+                    copy_into(name, array, stored[name])
                 elif not allow_extra_params:
-                    raise ValueError(f'Find name "{name}" that is not in the {what}: {", ".join(held) or "none"}')
+                    raise ValueError(f'Find name "{name}" that is not in the {what}: {", ".join(stored) or "none"}')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
         """Return an executor for other shapes of inputs, which shares the arrays whose shapes stay, outputs too.
@@ -150,9 +150,9 @@ class Executor:
         return f"Total {blocks.total >> 20} MB allocated"
 
     def _refuse_training_forward(self) -> None:
-        found = trained_otherwise(self._network.records)
-        if found:
-            shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+        nodes = trained_otherwise(self._network.records)
+        if nodes:
+            shown = ", ".join(nodes[:3]) + (", ..." if len(nodes) > 3 else "")
             refuse_training(
                 f"forward(is_train=True) of a network with {shown}",
                 "forward(is_train=False), or bind(for_training=False) of a Module, computes what the network predicts",
@@ -163,10 +163,10 @@ class Executor:
             raise TypeError(f"there is no argument {name}; the arguments are {', '.join(self.arg_dict)}")
         if not isinstance(given, NDArray | np.ndarray):
             raise ValueError(f"argument {name} takes an NDArray or a numpy array, found {type(given)}")
-        held = self.arg_dict[name]
-        if tuple(given.shape) != held.shape:
-            raise ValueError(f"the argument {name} has the shape {held.shape}, found an array of {tuple(given.shape)}")
-        held[:] = given
+        argument = self.arg_dict[name]
+        if tuple(given.shape) != argument.shape:
+            raise ValueError(f"the argument {name} has the shape {argument.shape}, found {tuple(given.shape)}")
+        argument[:] = given
 
     def _take(self, results: Sequence[np.ndarray[Any, Any]]) -> None:
         """Write the results into the outputs that are there, as MXNet does."""
@@ -174,9 +174,9 @@ class Executor:
             self.outputs = [NDArray(result, self._ctx) for result in results]
             return
         for place, result in enumerate(results):
-            held = self.outputs[place]
-            if held.shape == result.shape and held.dtype is result.dtype.type:
-                held[:] = result
+            output = self.outputs[place]
+            if output.shape == result.shape and output.dtype is result.dtype.type:
+                output[:] = result
             else:
                 self.outputs[place] = NDArray(result, self._ctx)
 
@@ -208,11 +208,11 @@ def by_name(names: Sequence[str], arrays: Sequence[NDArray]) -> dict[str, NDArra
     return dict(zip(names, arrays, strict=False))
 
 
-def copy_into(name: str, array: NDArray, held: NDArray) -> None:
+def copy_into(name: str, array: NDArray, target: NDArray) -> None:
     """Write an array into another of its shape. Raises MXNetError naming both shapes."""
-    if array.shape != held.shape:
-        raise MXNetError(f"{name} has the shape {held.shape}, found an array of {array.shape}")
-    held[:] = array
+    if array.shape != target.shape:
+        raise MXNetError(f"{name} has the shape {target.shape}, found an array of {array.shape}")
+    target[:] = array
 
 
 def _reshaped(name: str, array: NDArray, shape: Any, is_named: bool, may_grow: bool) -> NDArray:

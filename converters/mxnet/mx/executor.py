@@ -113,7 +113,7 @@ def check_requests(names: Sequence[str], grad_req: str | Sequence[str] | Mapping
         raise ValueError(f"grad_req has {len(grad_req)} entries, the symbol {len(names)} arguments")
     else:
         requests = dict(zip(names, grad_req, strict=True))
-    wrong = next((held for held in requests.values() if held not in GRAD_REQUESTS), None)
+    wrong = next((request for request in requests.values() if request not in GRAD_REQUESTS), None)
     if wrong is not None:
         raise ValueError(f"grad_req is {wrong!r}, expected {', '.join(GRAD_REQUESTS)}")
     return requests
@@ -132,18 +132,18 @@ def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = F
         missing = next((name for name in names if name not in given), None)
         if missing is not None and not may_lack:
             raise ValueError(f"key `{missing}` is missing in `{what}`")
-        found: list[Any] = [given.get(name) for name in names]
+        arrays: list[Any] = [given.get(name) for name in names]
     elif isinstance(given, list | tuple):
         if len(given) != len(names):
             raise ValueError(
                 f"{what} has {len(given)} entries for {len(names)} arguments ({', '.join(names)})"
             )
-        found = list(given)
+        arrays = list(given)
     else:
-        found = [given]
-    if not all(isinstance(held, NDArray) or (held is None and may_lack) for held in found):
+        arrays = [given]
+    if not all(isinstance(array, NDArray) or (array is None and may_lack) for array in arrays):
         raise TypeError(f"{what}: only a list of NDArrays or a dict of NDArrays by name is accepted")
-    return found
+    return arrays
 
 
 def _types(
@@ -184,9 +184,9 @@ def _is_known(type_: TensorType) -> bool:
 def _zeros(name: str, type_: TensorType, ctx: Context, shared: Mapping[str, NDArray]) -> NDArray:
     dtype = (type_.dtype or DType.FLOAT32).numpy()
     shape = tuple(int(size) for size in type_.shape or ())  # type: ignore[arg-type]
-    held = shared.get(name)
-    if held is not None and held.shape == shape and held.dtype is dtype.type:
-        return held
+    array = shared.get(name)
+    if array is not None and array.shape == shape and array.dtype is dtype.type:
+        return array
     return empty(shape, ctx, dtype)
 
 

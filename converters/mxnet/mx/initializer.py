@@ -32,10 +32,10 @@ class InitDesc(str):
     def __new__(
         cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Initializer | None = None
     ) -> Self:
-        made = super().__new__(cls, name)
-        made.attrs = dict(attrs or {})
-        made.global_init = global_init
-        return made
+        text = super().__new__(cls, name)
+        text.attrs = dict(attrs or {})
+        text.global_init = global_init
+        return text
 
 
 class Initializer:
@@ -244,13 +244,13 @@ class FusedRNN(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         init = self._init or (name.global_init if isinstance(name, InitDesc) else None)
-        for part, held in self._layers.parts(arr, self._layers.features(arr.size)):
+        for part, view in self._layers.parts(arr, self._layers.features(arr.size)):
             if self._layers.mode == "lstm" and part.endswith("_f_bias"):
-                held[:] = self._forget_bias
+                view[:] = self._forget_bias
             elif init is None:
                 raise ValueError(f"{name}: FusedRNN states no initializer for its weights, and none is given for all")
             else:
-                init(InitDesc(part, global_init=init), held)
+                init(InitDesc(part, global_init=init), view)
 
 
 class Load:
@@ -262,8 +262,8 @@ class Load:
     def __init__(self, param: Any, default_init: Initializer | None = None, verbose: bool = False) -> None:
         from graphir.converters.mxnet.mx.ndarray import load
 
-        held: Any = load(param) if isinstance(param, str) else param
-        self.param = {name[4:] if name.startswith(("arg:", "aux:")) else name: array for name, array in held.items()}
+        arrays: Any = load(param) if isinstance(param, str) else param
+        self.param = {name[4:] if name.startswith(("arg:", "aux:")) else name: array for name, array in arrays.items()}
         self.default_init = default_init
 
     def __call__(self, name: str, arr: NDArray) -> None:
@@ -283,12 +283,12 @@ class Mixed:
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Initializer]) -> None:
         if len(patterns) != len(initializers):
             raise AssertionError(f"{len(patterns)} patterns for {len(initializers)} initializers")
-        self.map = [(re.compile(pattern), held) for pattern, held in zip(patterns, initializers, strict=True)]
+        self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        for pattern, held in self.map:
+        for pattern, initializer in self.map:
             if pattern.match(name):
-                held(name, arr)
+                initializer(name, arr)
                 return
         raise ValueError(f'no pattern fits {name}; add ".*" as the last one')
 

@@ -30,10 +30,10 @@ class DataDesc(_Named):
     def __new__(
         cls, name: str, shape: Sequence[int], dtype: object = np.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
-        made = super().__new__(cls, name, tuple(shape))
-        made.dtype = dtype
-        made.layout = layout
-        return made
+        described = super().__new__(cls, name, tuple(shape))
+        described.dtype = dtype
+        described.layout = layout
+        return described
 
     def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
@@ -63,8 +63,8 @@ class DataBatch:
         provide_data: Sequence[DataDesc] | None = None,
         provide_label: Sequence[DataDesc] | None = None,
     ) -> None:
-        for what, held in (("Data", data), ("Label", label)):
-            if held is not None and not isinstance(held, list | tuple):
+        for what, arrays in (("Data", data), ("Label", label)):
+            if arrays is not None and not isinstance(arrays, list | tuple):
                 raise AssertionError(f"{what} must be list of NDArrays")
         self.data = data
         self.label = label
@@ -75,8 +75,8 @@ class DataBatch:
         self.provide_label = provide_label
 
     def __str__(self) -> str:
-        data = [held.shape for held in self.data or ()]
-        label = None if self.label is None else [held.shape for held in self.label]
+        data = [array.shape for array in self.data or ()]
+        label = None if self.label is None else [array.shape for array in self.label]
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 
@@ -220,10 +220,10 @@ class NDArrayIter(DataIter):
 
     def _taken(self, source: Sequence[tuple[str, NDArray]]) -> list[NDArray]:
         rows = self._rows()
-        return [NDArray(np.asarray(held)[rows], held.context) for _, held in source]
+        return [NDArray(np.asarray(array)[rows], array.context) for _, array in source]
 
     def _described(self, source: Sequence[tuple[str, NDArray]]) -> list[DataDesc]:
-        return [DataDesc(name, (self.batch_size, *held.shape[1:]), held.dtype) for name, held in source]
+        return [DataDesc(name, (self.batch_size, *array.shape[1:]), array.dtype) for name, array in source]
 
 
 def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
@@ -233,13 +233,13 @@ def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
         names = [name] if len(given) == 1 else [f"_{place}_{name}" for place in range(len(given))]
         given = dict(zip(names, given, strict=True))
     if not isinstance(given, Mapping):
-        found = "nothing" if given is None else type(given).__name__
+        kind = "nothing" if given is None else type(given).__name__
         if given is None:
             return []
-        raise TypeError(f"data is an NDArray, a numpy array, a list of them or a dict by name, found {found}")
+        raise TypeError(f"data is an NDArray, a numpy array, a list of them or a dict by name, found {kind}")
     return [
-        (key, held if isinstance(held, NDArray) else array_of(held))
-        for key, held in sorted(given.items())
+        (key, array if isinstance(array, NDArray) else array_of(array))
+        for key, array in sorted(given.items())
     ]  # fmt: skip
 
 

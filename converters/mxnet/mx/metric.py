@@ -22,7 +22,7 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     if found != expected:
         raise ValueError(f"the labels are {found}, the predictions {expected}")
     if wrap:
-        labels, preds = ([held] if isinstance(held, NDArray) else held for held in (labels, preds))
+        labels, preds = ([arrays] if isinstance(arrays, NDArray) else arrays for arrays in (labels, preds))
     return labels, preds
 
 
@@ -98,10 +98,10 @@ class Accuracy(EvalMetric):
 
     def add(self, label: Array, prediction: Array) -> None:
         """Add one label array and its prediction, which may hold classes itself."""
-        found = prediction.argmax(self.axis) if prediction.shape != label.shape else prediction
-        found, label = found.astype(numpy.int32).reshape(-1), label.astype(numpy.int32).reshape(-1)
-        check_label_shapes(label, found)
-        self._count(int((found == label).sum()), found.size)
+        classes = prediction.argmax(self.axis) if prediction.shape != label.shape else prediction
+        classes, label = classes.astype(numpy.int32).reshape(-1), label.astype(numpy.int32).reshape(-1)
+        check_label_shapes(label, classes)
+        self._count(int((classes == label).sum()), classes.size)
 
 
 class TopKAccuracy(EvalMetric):
@@ -236,8 +236,8 @@ class CustomMetric(EvalMetric):
     def __init__(
         self, feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False, **kwargs: Any
     ) -> None:
-        own = getattr(feval, "__name__", type(feval).__name__)
-        super().__init__(name or (f"custom({own})" if "<" in own else own), **kwargs)
+        called = getattr(feval, "__name__", type(feval).__name__)
+        super().__init__(name or (f"custom({called})" if "<" in called else called), **kwargs)
         self._feval, self._allow_extra_outputs = feval, allow_extra_outputs
 
     def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
@@ -245,8 +245,8 @@ class CustomMetric(EvalMetric):
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, True)
         for prediction, label in zip(preds, labels, strict=False):
-            found = self._feval(_elements(label), _elements(prediction))
-            self._count(*(found if isinstance(found, tuple) else (found, 1)))
+            value = self._feval(_elements(label), _elements(prediction))
+            self._count(*(value if isinstance(value, tuple) else (value, 1)))
 
 
 class CompositeEvalMetric(EvalMetric):
@@ -335,7 +335,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, list | tuple):
-        return CompositeEvalMetric([create(held, *args, **kwargs) for held in metric])
+        return CompositeEvalMetric([create(each, *args, **kwargs) for each in metric])
     kind = _KINDS.get(str(metric).lower()) or _SCORES.get(str(metric).lower())
     if isinstance(kind, str):
         kind = __getattr__(kind)
@@ -351,8 +351,8 @@ def np(
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 
-def _elements(held: Any) -> Array:
-    return held.asnumpy() if hasattr(held, "asnumpy") else numpy.asarray(held)
+def _elements(array: Any) -> Array:
+    return array.asnumpy() if hasattr(array, "asnumpy") else numpy.asarray(array)
 
 
 __all__ = [

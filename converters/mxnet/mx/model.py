@@ -85,11 +85,11 @@ class FeedForward:
         outputs: list[list[Any]] = []
         data: list[list[Any]] = []
         labels: list[list[Any]] = []
-        for found, _, batch in module.iter_predict(batches, num_batch, reset):
+        for results, _, batch in module.iter_predict(batches, num_batch, reset):
             rows = -(batch.pad or 0) or None
-            outputs.append([held.asnumpy() for held in found])
-            data.append([held.asnumpy()[:rows] for held in batch.data or ()])
-            labels.append([held.asnumpy()[:rows] for held in batch.label or ()])
+            outputs.append([array.asnumpy() for array in results])
+            data.append([array.asnumpy()[:rows] for array in batch.data or ()])
+            labels.append([array.asnumpy()[:rows] for array in batch.label or ()])
         if return_data:
             return _merged(outputs), _merged(data), _merged(labels)
         return _merged(outputs)
@@ -120,11 +120,11 @@ class FeedForward:
         return NDArrayIter(given, np.zeros(rows), min(rows, self.numpy_batch_size))
 
     def _ready(self, batches: Any) -> Module:
-        names = [held.name for held in batches.provide_data]
+        names = [described.name for described in batches.provide_data]
         if self._module is None:
             labels = [name for name in self.symbol.list_arguments() if name.endswith("label") and name not in names]
             self._module = Module(self.symbol, names, labels, context=self.ctx)
-        shapes = [held for held in batches.provide_label if held.name in self._module.label_names]
+        shapes = [described for described in batches.provide_label if described.name in self._module.label_names]
         self._module.bind(batches.provide_data, shapes or None, for_training=False, force_rebind=True)
         if self.arg_params is None:
             raise AssertionError("the model has no parameters: give arg_params, or load it")
@@ -133,8 +133,8 @@ class FeedForward:
 
 
 def _merged(batches: list[list[Any]]) -> Any:
-    found = [np.concatenate(held) for held in zip(*batches, strict=True)]
-    return found[0] if len(found) == 1 else found
+    merged = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
+    return merged[0] if len(merged) == 1 else merged
 
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]

@@ -68,7 +68,7 @@ class Monitor:
         noted, self.queue = self.queue, []
         if self.sort:
             noted.sort(key=lambda row: row[1])
-        return [(step, name, _text(found)) for step, name, found in noted]
+        return [(step, name, _text(statistics)) for step, name, statistics in noted]
 
     def toc_print(self) -> None:
         """End a batch and log its results."""
@@ -80,10 +80,10 @@ def _size(array: NDArray) -> Any:
     return ndarray.norm(array) / math.sqrt(array.size)
 
 
-def _text(found: Any) -> str:
-    listed = [found] if isinstance(found, NDArray) else found
+def _text(statistics: Any) -> str:
+    listed = [statistics] if isinstance(statistics, NDArray) else statistics
     if not isinstance(listed, list) or not all(isinstance(array, NDArray) for array in listed):
-        raise AssertionError(f"stat_func gives an NDArray or a list of them, got {type(found).__name__}")
+        raise AssertionError(f"stat_func gives an NDArray or a list of them, got {type(statistics).__name__}")
     return "".join(f"{array.asscalar() if array.shape == (1,) else array.asnumpy()!s}\t" for array in listed)
 
 

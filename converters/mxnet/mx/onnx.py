@@ -142,8 +142,8 @@ def _bind_shapes(
         return fixed
     if dynamic_shapes is None:
         return None if fixed is None else {name: (None,) * len(shape) for name, shape in fixed.items()}
-    found = _per_input("dynamic_input_shapes", _shape_list(dynamic_shapes), inputs, labels)
-    for name, shape in found.items():
+    shapes = _per_input("dynamic_input_shapes", _shape_list(dynamic_shapes), inputs, labels)
+    for name, shape in shapes.items():
         example = shape if fixed is None else fixed.get(name, shape)
         fits = len(shape) == len(example) and all(
             size == other or not (isinstance(size, int) and isinstance(other, int))
@@ -151,7 +151,7 @@ def _bind_shapes(
         )
         if not fits:
             raise ImportFailure(f"{name}: dynamic_input_shapes says {shape}, in_shapes {example}; they do not fit")
-    return found
+    return shapes
 
 
 def _shape_list(stated: Any) -> list[Shape]:
@@ -159,14 +159,14 @@ def _shape_list(stated: Any) -> list[Shape]:
     entries = [stated] if isinstance(stated, str) else list(stated)
     if entries and all(size is None or isinstance(size, int | np.integer | str) for size in entries):
         entries = [entries]
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for shape in entries:
         sizes = tuple(int(size) if isinstance(size, np.integer) else size for size in shape)
         for size in sizes:
             if not (size is None or (isinstance(size, int) and size > 0) or (isinstance(size, str) and size)):
                 raise ImportFailure(f"{size!r} in the shape {sizes} is no size; None or a name leaves a size open")
-        found.append(sizes)
-    return found
+        shapes.append(sizes)
+    return shapes
 
 
 def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[str]) -> dict[str, Any]:
@@ -239,11 +239,11 @@ def _write(graph: Graph, path: str, opset: int | None, *, with_types: bool) -> N
 
     model = export_graph(graph, opset=opset)
     if with_types:
-        made = {name for node in model.nodes for name in node.outputs} - {name for name, _ in model.outputs}
+        computed = {name for node in model.nodes for name in node.outputs} - {name for name, _ in model.outputs}
         model.value_info = [
             (value.name, value.type)
             for value in graph.values
-            if value.name in made and isinstance(value.type, TensorType) and value.dtype is not None
+            if value.name in computed and isinstance(value.type, TensorType) and value.dtype is not None
         ]
     files = write_model(model, path)
     logger.info("Exported ONNX file %s (opset %s)", ", ".join(map(str, files)), model.opset)

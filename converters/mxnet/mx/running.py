@@ -118,8 +118,8 @@ class Network:
         with mxnet_errors():
             session = self._ready()
             feeds = {name: self.arrays[self._variables[name]].tensor.numpy() for name in session.inputs}
-            found = session.run(feeds)
-        return [found[name] for name in session.outputs]
+            results = session.run(feeds)
+        return [results[name] for name in session.outputs]
 
     def _ready(self) -> Session:
         changed = [
@@ -166,16 +166,16 @@ def _types(arrays: Mapping[str, NDArray]) -> dict[str, tuple[object, ...]]:
 def parameter_variables(records: NNVMGraph) -> set[str]:
     """Return the names of variables that operators read as weights or hold as states."""
     nodes = records.nodes
-    found = {nodes[index].name for index in state_variables(records)}
+    names_found = {nodes[index].name for index in state_variables(records)}
     for node in nodes:
         if node.op != VARIABLE:
             names = node_signature(node).inputs
-            found |= {
+            names_found |= {
                 nodes[producer].name
                 for name, (producer, _) in zip(names, node.inputs, strict=False)
                 if name in PARAMETER_INPUTS and nodes[producer].op == VARIABLE
             }
-    return found
+    return names_found
 
 
 def trained_otherwise(records: NNVMGraph) -> list[str]:

@@ -20,17 +20,17 @@ class Scopes(Generic[Held]):
         """Return the innermost."""
         return self._stack()[-1]
 
-    def enter(self, held: Held) -> None:
+    def enter(self, value: Held) -> None:
         """Make it the innermost."""
-        self._stack().append(held)
+        self._stack().append(value)
 
     def leave(self) -> None:
         """Take the innermost away."""
         self._stack().pop()
 
-    def replace(self, held: Held) -> None:
+    def replace(self, value: Held) -> None:
         """Put another in the place of the innermost."""
-        self._stack()[-1] = held
+        self._stack()[-1] = value
 
     def _stack(self) -> list[Held]:
         stack: list[Held] | None = getattr(self._local, "stack", None)

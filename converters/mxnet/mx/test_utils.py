@@ -210,8 +210,8 @@ def np_reduce(dat: Array, axis: Any, keepdims: bool, numpy_reduce_func: Callable
     """Return a reduction over some axes, one after the other."""
     axes = range(dat.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     result = dat
-    for one in sorted((index % dat.ndim for index in axes), reverse=True):
-        result = numpy_reduce_func(result, axis=one)
+    for reduced_axis in sorted((index % dat.ndim for index in axes), reverse=True):
+        result = numpy_reduce_func(result, axis=reduced_axis)
     if keepdims:
         reduced = {index % dat.ndim for index in axes}
         result = result.reshape([1 if index in reduced else size for index, size in enumerate(dat.shape)])

@@ -103,11 +103,11 @@ def get_gpu_count() -> int:
     return num_gpus()
 
 
-def _scoped_property(held: property) -> property:
+def _scoped_property(accessors: property) -> property:
     def scoped(accessor: Callable[..., Any] | None) -> Any:
         return None if accessor is None else use_np_shape(accessor)
 
-    return property(scoped(held.fget), scoped(held.fset), scoped(held.fdel), held.__doc__)
+    return property(scoped(accessors.fget), scoped(accessors.fset), scoped(accessors.fdel), accessors.__doc__)
 
 
 _SHAPES: Scopes[bool] = Scopes(bool)

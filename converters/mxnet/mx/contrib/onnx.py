@@ -53,12 +53,12 @@ def get_model_metadata(model_file: PathLike) -> dict[str, list[tuple[Any, ...]]]
     from graphir.converters.onnx.files.reader import open_model
 
     graph = open_model(os.fspath(model_file)).model.graph
-    held = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
+    stored = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
     return {
         "input_tensor_data": [
             (value.name, _sizes(value), value.type.tensor_type.elem_type)
             for value in graph.input
-            if value.name not in held
+            if value.name not in stored
         ],
         "output_tensor_data": [(value.name, _sizes(value)) for value in graph.output],
     }

@@ -41,12 +41,12 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
     seen: set[int] = set()
 
     def note(called: Block, _: Any, outputs: Any) -> None:
-        held = [(parameter, parameter.data().size) for parameter in called.params.values()]
-        shared = sum(size for parameter, size in held if id(parameter) in seen)
-        seen.update(id(parameter) for parameter, _ in held)
-        trainable = sum(size for parameter, size in held if parameter.grad_req != "null")
+        parameters = [(parameter, parameter.data().size) for parameter in called.params.values()]
+        shared = sum(size for parameter, size in parameters if id(parameter) in seen)
+        seen.update(id(parameter) for parameter, _ in parameters)
+        trainable = sum(size for parameter, size in parameters if parameter.grad_req != "null")
         layer = f"{type(called).__name__}-{len(rows)}"
-        rows.append(_Row(layer, _shapes(outputs), sum(size for _, size in held), trainable, shared))
+        rows.append(_Row(layer, _shapes(outputs), sum(size for _, size in parameters), trainable, shared))
 
     layers: list[Block] = []
     block.apply(layers.append)
@@ -86,8 +86,8 @@ def _line(layer: str, shape: str, elements: object) -> str:
 
 def _shapes(given: Any) -> str:
     """Shapes of arrays in lists and tuples of any depth, all of which are shown as lists."""
-    found = _shape(given)
-    return str(found)[1:-1] if isinstance(found, list) else str(found)
+    shape = _shape(given)
+    return str(shape)[1:-1] if isinstance(shape, list) else str(shape)
 
 
 def _shape(given: Any) -> Any:
@@ -121,12 +121,12 @@ class BlockScope:
             current._counter[hint] = number + 1
             prefix = f"{hint}{number}_"
         parent = current._block.params
-        made = (
+        parameters = (
             ParameterDict(parent.prefix + prefix, parent._shared)
             if params is None
             else ParameterDict(params.prefix, params)
         )
-        return current._block.prefix + prefix, made
+        return current._block.prefix + prefix, parameters
 
     def __enter__(self) -> BlockScope:
         if not self._block.has_empty_prefix:
@@ -177,10 +177,10 @@ class Block:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if hasattr(self, name):
-            held = getattr(self, name)
-            if isinstance(held, Parameter | Block) and not isinstance(value, type(held)):
+            before = getattr(self, name)
+            if isinstance(before, Parameter | Block) and not isinstance(value, type(before)):
                 raise TypeError(
-                    f"Changing attribute type for {self.name} from {type(held)} to {type(value)} is not allowed."
+                    f"Changing attribute type for {self.name} from {type(before)} to {type(value)} is not allowed."
                 )
         if isinstance(value, Block):
             self.register_child(value, name)
@@ -211,23 +211,23 @@ class Block:
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
         """Return the parameters of the block and of the blocks in it; with `select` those whose names match it."""
-        found = ParameterDict(self._params.prefix)
+        parameters = ParameterDict(self._params.prefix)
         if select is None:
-            found.update(self.params)
+            parameters.update(self.params)
         else:
             pattern = re.compile(select)
-            found._params.update({name: held for name, held in self.params.items() if pattern.match(name)})
+            parameters._params.update({name: value for name, value in self.params.items() if pattern.match(name)})
         for block in self._children.values():
-            found.update(block.collect_params(select))
-        return found
+            parameters.update(block.collect_params(select))
+        return parameters
 
     def collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Return the parameters by the places where they stand (`features.0.weight`)."""
         begin = f"{prefix}." if prefix else ""
-        found = {begin + key: held for key, held in self._reg_params.items()}
+        parameters = {begin + key: parameter for key, parameter in self._reg_params.items()}
         for name, block in self._children.items():
-            found |= block.collect_params_with_prefix(begin + name)
-        return found
+            parameters |= block.collect_params_with_prefix(begin + name)
+        return parameters
 
     _collect_params_with_prefix = collect_params_with_prefix
 
@@ -237,13 +237,13 @@ class Block:
         With `deduplicate` an array that stands in several places is written once.
         """
         seen: set[int] = set()
-        found = {}
-        for place, held in self.collect_params_with_prefix().items():
-            if deduplicate and id(held) in seen:
+        tensors = {}
+        for place, parameter in self.collect_params_with_prefix().items():
+            if deduplicate and id(parameter) in seen:
                 continue
-            seen.add(id(held))
-            found[place] = held.data().tensor
-        write_params(filename, found)
+            seen.add(id(parameter))
+            tensors[place] = parameter.data().tensor
+        write_params(filename, tensors)
 
     def load_parameters(
         self,
@@ -266,21 +266,21 @@ class Block:
         if not loaded and not params:
             return
         if not any("." in name for name in loaded):
-            own = self.collect_params()
+            parameters = self.collect_params()
             restored = "" if any(name.startswith(("arg:", "aux:")) for name in loaded) else self.prefix
-            own.take(loaded, filename, ctx, allow_missing, ignore_extra, restored, cast_dtype, dtype_source)
+            parameters.take(loaded, filename, ctx, allow_missing, ignore_extra, restored, cast_dtype, dtype_source)
             return
         if not allow_missing:
             held_here = {id(params[name]) for name in loaded if name in params}
-            for name, held in params.items():
-                if name not in loaded and id(held) not in held_here:
+            for name, parameter in params.items():
+                if name not in loaded and id(parameter) not in held_here:
                     raise AssertionError(
                         f"{filename!r} has no Parameter {name!r}; it has {brief(loaded)}. allow_missing=True leaves "
                         "such parameters as they are"
                     )
-        for name, found in loaded.items():
+        for name, array in loaded.items():
             if name in params:
-                params[name]._load_init(found, ctx, cast_dtype, dtype_source)
+                params[name]._load_init(array, ctx, cast_dtype, dtype_source)
             elif not ignore_extra:
                 raise ValueError(
                     f"{filename!r} has {name!r}, which this block has not; it has {brief(params)}. ignore_extra=True "
@@ -330,16 +330,16 @@ class Block:
         """Change the dtype of all parameters."""
         for block in self._children.values():
             block.cast(dtype)
-        for held in self.params.values():
-            held.cast(dtype)
+        for parameter in self.params.values():
+            parameter.cast(dtype)
 
     def __call__(self, *args: Any) -> Any:
         for hook in list(self._forward_pre_hooks.values()):
             hook(self, args)
-        found = self.forward(*args)
+        result = self.forward(*args)
         for hook in list(self._forward_hooks.values()):
-            hook(self, args, found)
-        return found
+            hook(self, args, result)
+        return result
 
     def forward(self, *args: Any) -> Any:
         """Compute; subclasses define it."""

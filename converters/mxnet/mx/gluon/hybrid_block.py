@@ -70,13 +70,13 @@ class HybridBlock(Block):
         if isinstance(first, NDArray):
             if self._active:
                 return self._call_graph(args)
-            params = {key: self._held(held, args) for key, held in self._reg_params.items()}
+            params = {key: self._held(parameter, args) for key, parameter in self._reg_params.items()}
             return self.hybrid_forward(ndarray, *args, **params)
         if not isinstance(first, symbol.Symbol):
             raise ValueError(
                 f"In HybridBlock, the first argument of a call is an NDArray or a Symbol, got {type(first).__name__}"
             )
-        params = {key: held.var() for key, held in self._reg_params.items()}
+        params = {key: parameter.var() for key, parameter in self._reg_params.items()}
         with self.name_scope():
             return self.hybrid_forward(symbol, *args, **params)
 
@@ -93,15 +93,15 @@ class HybridBlock(Block):
             raise MXNetError(
                 "there is no graph to export yet: hybridize() the block and run it once"
             )
-        made = self._cached_graph[1]
-        made.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
-        states, params = set(made.list_auxiliary_states()), self.collect_params()
-        found = {
+        whole = self._cached_graph[1]
+        whole.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
+        states, params = set(whole.list_auxiliary_states()), self.collect_params()
+        tensors = {
             f"{'aux' if name in states else 'arg'}:{name}": params[name].data().tensor
-            for name in made.list_inputs()
+            for name in whole.list_inputs()
             if name in params
         }
-        write_params(f"{path}-{epoch:04d}.params", found)
+        write_params(f"{path}-{epoch:04d}.params", tensors)
         return f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
 
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
@@ -121,12 +121,12 @@ class HybridBlock(Block):
 
     def _held(self, parameter: Any, args: Sequence[Any]) -> NDArray:
         try:
-            found: NDArray = parameter.data()
+            array: NDArray = parameter.data()
         except DeferredInitializationError:
             self.infer_shape(*args)
             parameter._finish_deferred_init()
-            found = parameter.data()
-        return found
+            array = parameter.data()
+        return array
 
     def _graph(self, args: Sequence[Any]) -> tuple[list[Any], Any, Any]:
         """Return the variables of the inputs, the symbol, and the form in which its outputs are given."""
@@ -135,44 +135,44 @@ class HybridBlock(Block):
             count = len(flat)
             inputs = [symbol.var("data" if count == 1 else f"data{place}") for place in range(count)]
             grouped = regrouped(iter(inputs), form)
-            params = {key: held.var() for key, held in self._reg_params.items()}
+            params = {key: parameter.var() for key, parameter in self._reg_params.items()}
             with self.name_scope():
                 outputs = self.hybrid_forward(symbol, *grouped, **params)
-            found, shape = flattened(outputs)
-            self._cached_graph = inputs, symbol.Group(found) if len(found) != 1 else found[0], shape
+            results, shape = flattened(outputs)
+            self._cached_graph = inputs, symbol.Group(results) if len(results) != 1 else results[0], shape
         return self._cached_graph
 
     def _infer(self, what: str, args: Sequence[Any]) -> None:
-        inputs, made, _ = self._graph(args)
+        inputs, whole, _ = self._graph(args)
         flat, _ = flattened(list(args))
-        given = {held.name: getattr(array, what) for held, array in zip(inputs, flat, strict=True)}
-        found = made.infer_shape_partial(**given) if what == "shape" else made.infer_type_partial(**given)
-        known = dict(zip(made.list_arguments(), found[0], strict=True))
-        known |= dict(zip(made.list_auxiliary_states(), found[2], strict=True))
-        for name, held in self.collect_params().items():
+        given = {variable.name: getattr(array, what) for variable, array in zip(inputs, flat, strict=True)}
+        inferred = whole.infer_shape_partial(**given) if what == "shape" else whole.infer_type_partial(**given)
+        known = dict(zip(whole.list_arguments(), inferred[0], strict=True))
+        known |= dict(zip(whole.list_auxiliary_states(), inferred[2], strict=True))
+        for name, variable in self.collect_params().items():
             if known.get(name):
-                setattr(held, what, known[name])
+                setattr(variable, what, known[name])
 
     def _call_graph(self, args: Sequence[Any]) -> Any:
-        inputs, made, form = self._graph(args)
+        inputs, whole, form = self._graph(args)
         params = self.collect_params()
-        if any(held._data is None for held in params.values()):
-            self._finish(args, set(made.list_inputs()))
+        if any(parameter._data is None for parameter in params.values()):
+            self._finish(args, set(whole.list_inputs()))
         flat, _ = flattened(list(args))
-        arrays = {held.name: array for held, array in zip(inputs, flat, strict=True)}
-        read = set(made.list_inputs())
-        arrays |= {name: held.data() for name, held in params.items() if name in read}
+        arrays = {parameter.name: array for parameter, array in zip(inputs, flat, strict=True)}
+        read = set(whole.list_inputs())
+        arrays |= {name: parameter.data() for name, parameter in params.items() if name in read}
         if self._network is None or not self._network.fits(arrays):
-            self._network = Network(made.records(), arrays, flat[0].context)
+            self._network = Network(whole.records(), arrays, flat[0].context)
         outputs = self._network.run_with(arrays)
         return regrouped((NDArray(output, flat[0].context) for output in outputs), form)
 
     def _finish(self, args: Sequence[Any], read: set[str]) -> None:
         """Make the arrays that wait for their shapes."""
         self._infer("shape", args)
-        for name, held in self.collect_params().items():
+        for name, parameter in self.collect_params().items():
             if name in read:
-                held._finish_deferred_init()
+                parameter._finish_deferred_init()
 
 
 def flattened(given: Any) -> tuple[list[Any], Any]:
@@ -183,13 +183,13 @@ def flattened(given: Any) -> tuple[list[Any], Any]:
     if not isinstance(given, list | tuple):
         several = isinstance(given, symbol.Symbol) and len(given) > 1
         return ([], None) if given is None else ([given], len(given) if several else 0)
-    found: list[Any] = []
+    values: list[Any] = []
     form = []
-    for held in given:
-        inner, inner_form = flattened(held)
-        found += inner
+    for part in given:
+        inner, inner_form = flattened(part)
+        values += inner
         form.append(inner_form)
-    return found, form
+    return values, form
 
 
 def regrouped(flat: Any, form: Any) -> Any:
@@ -261,25 +261,25 @@ class SymbolBlock(HybridBlock):
         """Return the block of a symbol file, with the parameters of a file. Raises FormatError, and what
         `load_parameters` raises."""
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        made = SymbolBlock(symbol.load(os.fspath(symbol_file)), [symbol.var(name) for name in names])
+        block = SymbolBlock(symbol.load(os.fspath(symbol_file)), [symbol.var(name) for name in names])
         if param_file is not None:
-            made.load_parameters(os.fspath(param_file), ctx, allow_missing, ignore_extra, True, "saved")
-        return made
+            block.load_parameters(os.fspath(param_file), ctx, allow_missing, ignore_extra, True, "saved")
+        return block
 
     def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=None, params=None)
         self._prefix, self._name = "", ""
         self._params = ParameterDict("", params)
         flat, _ = flattened(inputs if isinstance(inputs, list | tuple) else [inputs])
-        found, form = flattened(outputs)
-        whole = found[0] if len(found) == 1 and len(found[0]) == 1 else symbol.Group(found)
-        if len(found) == 1 and len(found[0]) > 1:
-            form = [0] * len(found[0])
+        results, form = flattened(outputs)
+        whole = results[0] if len(results) == 1 and len(results[0]) == 1 else symbol.Group(results)
+        if len(results) == 1 and len(results[0]) > 1:
+            form = [0] * len(results[0])
         names = []
-        for held in flat:
-            if len(held.get_internals().list_outputs()) != 1:
-                raise ValueError(f"{held} is computed by operators; inputs of a SymbolBlock are variables")
-            names.append(held.name)
+        for variable in flat:
+            if len(variable.get_internals().list_outputs()) != 1:
+                raise ValueError(f"{variable} is computed by operators; inputs of a SymbolBlock are variables")
+            names.append(variable.name)
         attributes = whole.attr_dict()
         for listed, options in ((whole.list_arguments(), {}), (whole.list_auxiliary_states(), {"grad_req": "null"})):
             for name in listed:
@@ -289,7 +289,7 @@ class SymbolBlock(HybridBlock):
                     self.params.get(name, allow_deferred_init=True, **options, **extra)
         self._cached_graph = flat, whole, form
         begin = _common(list(self.params))
-        self._reg_params.update({name[begin:]: held for name, held in self.params.items()})
+        self._reg_params.update({name[begin:]: variable for name, variable in self.params.items()})
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Compute arrays, or put symbols in the place of the inputs."""
@@ -298,7 +298,7 @@ class SymbolBlock(HybridBlock):
         assert self._cached_graph is not None
         inputs, whole, form = self._cached_graph
         given, _ = flattened([x, *args])
-        composed = whole(**{held.name: value for held, value in zip(inputs, given, strict=True)})
+        composed = whole(**{variable.name: value for variable, value in zip(inputs, given, strict=True)})
         return regrouped(iter(composed), form)
 
     def __repr__(self) -> str:
@@ -308,8 +308,8 @@ class SymbolBlock(HybridBlock):
 
     def cast(self, dtype: Any) -> None:
         self._network = None
-        for held in self.params.values():
-            held.cast(dtype)
+        for parameter in self.params.values():
+            parameter.cast(dtype)
 
     def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
         """Not called: `forward` does all."""

@@ -78,13 +78,13 @@ class Parameter:
 
     @shape.setter
     def shape(self, new_shape: Sequence[int]) -> None:
-        found = tuple(int(size) for size in new_shape)
-        held = self._shape
-        if held is not None:
-            fits = len(held) == len(found) and all(size in (0, other) for size, other in zip(held, found, strict=True))
+        sizes = tuple(int(size) for size in new_shape)
+        old = self._shape
+        if old is not None:
+            fits = len(old) == len(sizes) and all(size in (0, other) for size, other in zip(old, sizes, strict=True))
             if not fits:
-                raise AssertionError(f"the Parameter {self.name} has the shape {held}, which {found} does not fit")
-        self._shape = found
+                raise AssertionError(f"the Parameter {self.name} has the shape {old}, which {sizes} does not fit")
+        self._shape = sizes
 
     @property
     def stype(self) -> str:
@@ -192,19 +192,19 @@ class Parameter:
         wanted, default, ctx = self._waiting
         if self._is_open():
             raise DeferredInitializationError(f"the shape of Parameter {self.name!r} is still {self.shape}")
-        made = empty(self.shape or (), ctx, self.dtype)
+        filled = empty(self.shape or (), ctx, self.dtype)
         chosen = default if wanted is None else wanted
         if isinstance(chosen, str | initializer.Initializer):
-            initializer.create(chosen).fill(self.name, made)
+            initializer.create(chosen).fill(self.name, filled)
         else:
-            chosen(initializer.InitDesc(self.name), made)
-        self._data, self._waiting = made, None
+            chosen(initializer.InitDesc(self.name), filled)
+        self._data, self._waiting = filled, None
 
     def _load_init(self, data: NDArray, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Take an array of a file. Raises AssertionError for one of another shape or, without `cast_dtype`, dtype."""
         if self.shape is not None and (
             len(self.shape) != len(data.shape)
-            or not all(own in (0, found) for own, found in zip(self.shape, data.shape, strict=True))
+            or not all(own in (0, stored) for own, stored in zip(self.shape, data.shape, strict=True))
         ):
             raise AssertionError(
                 f"the Parameter {self.name!r} has the shape {self.shape}, the stored array {data.shape}"

@@ -30,7 +30,7 @@ class ParameterDict:
 
     def __repr__(self) -> str:
         name = f"{self._prefix} " if self._prefix else ""
-        return f"{name}(\n" + "\n".join(f"  {held}" for held in self.values()) + "\n)"
+        return f"{name}(\n" + "\n".join(f"  {parameter}" for parameter in self.values()) + "\n)"
 
     def __getitem__(self, key: str) -> Any:
         return self._params[key]
@@ -62,36 +62,36 @@ class ParameterDict:
         Raises AssertionError for one that is there with other options.
         """
         full = self._prefix + name
-        found = self._found(full)
-        if found is None:
-            found = self._params[full] = Parameter(full, **kwargs)
-            return found
+        parameter = self._found(full)
+        if parameter is None:
+            parameter = self._params[full] = Parameter(full, **kwargs)
+            return parameter
         for key, value in kwargs.items():
-            held = getattr(found, key, None)
-            if held is None:
-                setattr(found, "_shape" if key == "shape" else key, value)
+            stated = getattr(parameter, key, None)
+            if stated is None:
+                setattr(parameter, "_shape" if key == "shape" else key, value)
             elif key == "shape" and value is not None:
                 wanted = (value,) if isinstance(value, int) else tuple(value)
-                open_sizes = [0 if size == 0 else other for size, other in zip(held, wanted, strict=False)]
-                found.shape = [size or other for size, other in zip(open_sizes, held, strict=False)]
-            elif key == "dtype" and numpy_dtype(value) != numpy_dtype(held):
-                raise AssertionError(f"the Parameter {full!r} is there with dtype {held}, asked for with {value}")
-        return found
+                open_sizes = [0 if size == 0 else other for size, other in zip(stated, wanted, strict=False)]
+                parameter.shape = [size or other for size, other in zip(open_sizes, stated, strict=False)]
+            elif key == "dtype" and numpy_dtype(value) != numpy_dtype(stated):
+                raise AssertionError(f"the Parameter {full!r} is there with dtype {stated}, asked for with {value}")
+        return parameter
 
     def get_constant(self, name: str, value: Any = None) -> Any:
         """Return the constant `prefix + name`, made of `value` if it is new. Raises KeyError without one."""
         full = self._prefix + name
-        found = self._found(full)
-        if found is None:
+        constant = self._found(full)
+        if constant is None:
             if value is None:
                 raise KeyError(f"there is no constant {full!r}; a new one needs a value")
-            found = self._params[full] = Constant(full, value)
-        return found
+            constant = self._params[full] = Constant(full, value)
+        return constant
 
     def update(self, other: ParameterDict) -> None:
         """Take the parameters of another one. Raises AssertionError for another parameter of a name that is here."""
-        for name, held in other.items():
-            if self._params.get(name, held) is not held:
+        for name, parameter in other.items():
+            if self._params.get(name, parameter) is not parameter:
                 raise AssertionError(f"both have a Parameter {name!r}, and these are two")
         self._params.update(other.items())
 
@@ -100,34 +100,34 @@ class ParameterDict:
     ) -> None:
         """Fill all parameters: by their own initializers, or by `init`."""
         default = initializer.Uniform() if init is None else init
-        for held in self.values():
-            held.initialize(None, ctx, default, force_reinit)
+        for parameter in self.values():
+            parameter.initialize(None, ctx, default, force_reinit)
 
     def zero_grad(self) -> None:
         """Nothing: there are no gradients."""
 
     def reset_ctx(self, ctx: Any) -> None:
         """Move all arrays to another device."""
-        for held in self.values():
-            held.reset_ctx(ctx)
+        for parameter in self.values():
+            parameter.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
         """Return the devices of the arrays."""
-        return list(dict.fromkeys(ctx for held in self.values() for ctx in held.list_ctx()))
+        return list(dict.fromkeys(ctx for parameter in self.values() for ctx in parameter.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute of all parameters."""
-        for held in self.values():
-            setattr(held, name, value)
+        for parameter in self.values():
+            setattr(parameter, name, value)
 
     def save(self, filename: str, strip_prefix: str = "") -> None:
         """Write the arrays by name. Raises ValueError for a name without `strip_prefix`, and ExportFailure."""
-        found = {}
-        for held in self.values():
-            if not held.name.startswith(strip_prefix):
-                raise ValueError(f"Prefix {strip_prefix!r} is to be stripped before saving, but {held.name} has it not")
-            found[held.name[len(strip_prefix) :]] = held.data().tensor
-        write_params(filename, found)
+        tensors = {}
+        for value in self.values():
+            if not value.name.startswith(strip_prefix):
+                raise ValueError(f"Prefix {strip_prefix!r} is to be stripped, but {value.name} has it not")
+            tensors[value.name[len(strip_prefix) :]] = value.data().tensor
+        write_params(filename, tensors)
 
     def load(
         self,
@@ -159,8 +159,8 @@ class ParameterDict:
         dtype_source: str = "current",
     ) -> None:
         """Take arrays that were loaded from a file. Raises what `load` raises."""
-        plain = {name[4:] if name.startswith(("arg:", "aux:")) else name: held for name, held in loaded.items()}
-        named = {restore_prefix + name: held for name, held in plain.items()}
+        plain = {name[4:] if name.startswith(("arg:", "aux:")) else name: array for name, array in loaded.items()}
+        named = {restore_prefix + name: array for name, array in plain.items()}
         if not allow_missing:
             for name in self:
                 if name not in named:
@@ -168,9 +168,9 @@ class ParameterDict:
                         f"{filename!r} has no {name.removeprefix(restore_prefix)!r}; it has {brief(plain)}. Do both "
                         "networks have the same prefix?"
                     )
-        for name, held in named.items():
+        for name, array in named.items():
             if name in self:
-                self[name]._load_init(held, ctx, cast_dtype, dtype_source)
+                self[name]._load_init(array, ctx, cast_dtype, dtype_source)
             elif not ignore_extra:
                 raise AssertionError(
                     f"Parameter {name.removeprefix(restore_prefix)!r} loaded from file {filename!r} is not present in "
@@ -188,5 +188,5 @@ class ParameterDict:
 
 def brief(names: Any, most: int = 8) -> str:
     """Some of many names."""
-    found = [repr(name) for name in names]
-    return ", ".join(found) if len(found) <= most else f"{', '.join(found[:most])}, ... ({len(found)})"
+    shown = [repr(name) for name in names]
+    return ", ".join(shown) if len(shown) <= most else f"{', '.join(shown[:most])}, ... ({len(shown)})"

@@ -53,8 +53,8 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
 def split_and_load(data: Any, ctx_list: list[Context], batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
     """Return a batch in as many parts as there are devices, each on its device. Raises ValueError as `split_data`
     does."""
-    held = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
-    parts = [held] if len(ctx_list) == 1 else split_data(held, len(ctx_list), batch_axis, even_split)
+    batch = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
+    parts = [batch] if len(ctx_list) == 1 else split_data(batch, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 

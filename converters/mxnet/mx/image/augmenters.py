@@ -86,8 +86,8 @@ class RandomSizedCropAug(Augmenter):
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
 
     def __call__(self, src: NDArray) -> NDArray:
-        held = self.__dict__
-        return random_size_crop(src, held["size"], held["area"], held["ratio"], held["interp"])[0]
+        stated = self.__dict__
+        return random_size_crop(src, stated["size"], stated["area"], stated["ratio"], stated["interp"])[0]
 
 
 class HorizontalFlipAug(Augmenter):

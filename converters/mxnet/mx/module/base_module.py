@@ -114,8 +114,8 @@ class BaseModule:
     def save_params(self, fname: str) -> None:
         """Write the parameters as a .params file. Raises ExportFailure."""
         arguments, states = self.get_params()
-        held = {f"arg:{name}": array.tensor for name, array in arguments.items()}
-        write_params(fname, held | {f"aux:{name}": array.tensor for name, array in states.items()})
+        tensors = {f"arg:{name}": array.tensor for name, array in arguments.items()}
+        write_params(fname, tensors | {f"aux:{name}": array.tensor for name, array in states.items()})
 
     def load_params(self, fname: str) -> None:
         """Take the parameters of a .params file. Raises FormatError, and ValueError for names without arg: or aux:."""
@@ -168,7 +168,8 @@ class BaseModule:
                 return
             self.forward(batch, is_train=False)
             rows = -(batch.pad or 0) or None
-            yield [NDArray(np.asarray(held)[:rows].copy(), held.context) for held in self.get_outputs()], number, batch
+            kept = [NDArray(np.asarray(array)[:rows].copy(), array.context) for array in self.get_outputs()]
+            yield kept, number, batch
 
     def predict(
         self,
@@ -191,12 +192,12 @@ class BaseModule:
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter) and not hasattr(eval_data, "reset"):
             raise ValueError(f"eval_data is a {type(eval_data).__name__}, expected an NDArray or a DataIter")
-        found = [outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset)]
-        if not found or not merge_batches:
-            return found
-        if len({len(outputs) for outputs in found}) > 1:
+        batches = [outputs for outputs, *_ in self.iter_predict(eval_data, num_batch, reset)]
+        if not batches or not merge_batches:
+            return batches
+        if len({len(outputs) for outputs in batches}) > 1:
             raise ValueError("batches have other numbers of outputs; take them with merge_batches=False")
-        merged = [concatenate(list(held)) for held in zip(*found, strict=True)]
+        merged = [concatenate(list(column)) for column in zip(*batches, strict=True)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
     forward_backward = refused_method("Module.forward_backward", PREDICTS)
@@ -224,15 +225,15 @@ class _BatchEnd:
 
 
 def _call(callbacks: Any, epoch: int, number: int, metric: EvalMetric) -> None:
-    held: Sequence[Callable[[object], object]]
-    held = callbacks if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
-    for callback in held:
+    called: Sequence[Callable[[object], object]]
+    called = callbacks if isinstance(callbacks, list | tuple) else [callbacks] if callbacks is not None else []
+    for callback in called:
         callback(_BatchEnd(epoch, number, metric))
 
 
 def described(shapes: Sequence[Any] | None) -> list[DataDesc]:
     """Descriptions of inputs from pairs of name and shape, DataDesc among them."""
-    return [held if isinstance(held, DataDesc) else DataDesc(*held) for held in shapes or ()]
+    return [entry if isinstance(entry, DataDesc) else DataDesc(*entry) for entry in shapes or ()]
 
 
 __all__ = ["BaseModule", "Params", "described"]

@@ -71,9 +71,9 @@ class Module(BaseModule):
         if load_optimizer_states:
             refuse_training("Module.load(load_optimizer_states=True)")
         symbol, arguments, states = load_checkpoint(prefix, epoch)
-        found = Module(symbol, **kwargs)
-        found._arg_params, found._aux_params, found.params_initialized = arguments, states, True
-        return found
+        module = Module(symbol, **kwargs)
+        module._arg_params, module._aux_params, module.params_initialized = arguments, states, True
+        return module
 
     def save_checkpoint(
         self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
@@ -201,11 +201,11 @@ class Module(BaseModule):
         labels = list(getattr(data_batch, "label", None) or [])
         described_data = getattr(data_batch, "provide_data", None)
         if described_data:
-            order = {held[0]: array for held, array in zip(described_data, data, strict=False)}
+            order = {entry[0]: array for entry, array in zip(described_data, data, strict=False)}
             data = [order.get(name, array) for name, array in zip(self._data_names, data, strict=False)]
         if len(data) < len(self._data_names):
             raise ValueError(f"the batch has {len(data)} arrays, the module the inputs {', '.join(self._data_names)}")
-        self._fit([tuple(held.shape) for held in data], [tuple(held.shape) for held in labels])
+        self._fit([tuple(entry.shape) for entry in data], [tuple(entry.shape) for entry in labels])
         executor = self._bound()
         for names, arrays in ((self._data_names, data), (self._label_names, labels)):
             for name, array in zip(names, arrays, strict=False):
@@ -228,8 +228,8 @@ class Module(BaseModule):
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
         """Write the arrays of `state_names`: these, or one number into all."""
-        for place, held in enumerate(self.get_states()):
-            held[:] = value if states is None else states[place]
+        for place, state in enumerate(self.get_states()):
+            state[:] = value if states is None else states[place]
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:
         names = dict(zip(self._label_names, labels, strict=False))
@@ -247,34 +247,34 @@ class Module(BaseModule):
 
     def _write_all(self, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> None:
         executor = self._bound()
-        for held, given in zip(self._parameters(executor), (arguments, states), strict=True):
-            for name, array in held.items():
+        for stored, given in zip(self._parameters(executor), (arguments, states), strict=True):
+            for name, array in stored.items():
                 if name not in given:
                     raise RuntimeError(f"there is no array for the parameter {name}")
                 copy_into(name, given[name], array)
 
     def _made(self, data: Sequence[DataDesc], labels: Sequence[DataDesc], shared: Executor | None) -> Executor:
         known = set(self._symbol.list_arguments())
-        described_inputs = [held for held in (*data, *labels) if held.name in known]
-        dtypes = {held.name: held.dtype for held in described_inputs}
-        shapes: dict[str, Any] = {held.name: held.shape for held in described_inputs}
+        described_inputs = [entry for entry in (*data, *labels) if entry.name in known]
+        dtypes = {entry.name: entry.dtype for entry in described_inputs}
+        shapes: dict[str, Any] = {entry.name: entry.shape for entry in described_inputs}
         return simple_bind(self._symbol, self._context, "null", dtypes, shared_exec=shared, **shapes)
 
     def _fit(self, data: list[tuple[int, ...]], labels: list[tuple[int, ...]]) -> None:
         """Bind to the shapes of a batch, if they are others."""
-        now = [held.shape for held in self._data_shapes]
+        now = [row.shape for row in self._data_shapes]
         if data[: len(now)] == now:
             return
         bound = [
-            DataDesc(held.name, shape, held.dtype, held.layout)
-            for held, shape in zip(self._data_shapes, data, strict=False)
+            DataDesc(row.name, shape, row.dtype, row.layout)
+            for row, shape in zip(self._data_shapes, data, strict=False)
         ]
         kept = self._label_shapes or []
         if len(labels) < len(kept):
-            labels = [(bound[0].shape[0], *held.shape[1:]) for held in kept]
+            labels = [(bound[0].shape[0], *row.shape[1:]) for row in kept]
         self._switch(
             bound,
-            [DataDesc(held.name, shape, held.dtype, held.layout) for held, shape in zip(kept, labels, strict=False)],
+            [DataDesc(row.name, shape, row.dtype, row.layout) for row, shape in zip(kept, labels, strict=False)],
         )
 
     def _switch(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
@@ -284,18 +284,18 @@ class Module(BaseModule):
         while len(self._others) > KEPT:
             del self._others[next(iter(self._others))]
         key = _key(data, labels)
-        found = self._others.pop(key, None) or self._made(data, labels or [], executor)
-        for held, others in ((found.arg_dict, executor.arg_dict), (found.aux_dict, executor.aux_dict)):
-            changed = [name for name in held if name not in self._inputs() and held[name] is not others[name]]
+        chosen = self._others.pop(key, None) or self._made(data, labels or [], executor)
+        for stored, others in ((chosen.arg_dict, executor.arg_dict), (chosen.aux_dict, executor.aux_dict)):
+            changed = [name for name in stored if name not in self._inputs() and stored[name] is not others[name]]
             if changed:
                 raise MXNetError(
-                    f"the batch has the shapes {[tuple(one) for one in data]}, for which {changed[0]} would be "
-                    f"{held[changed[0]].shape}; it is {others[changed[0]].shape}"
+                    f"the batch has the shapes {[tuple(entry) for entry in data]}, for which {changed[0]} would be "
+                    f"{stored[changed[0]].shape}; it is {others[changed[0]].shape}"
                 )
         for monitor in self._monitors:
             monitor.exes.remove(executor)
-            monitor.install(found)
-        self._executor, self._data_shapes, self._label_shapes = found, data, labels or None
+            monitor.install(chosen)
+        self._executor, self._data_shapes, self._label_shapes = chosen, data, labels or None
 
     def _inputs(self) -> set[str]:
         return {*self._data_names, *self._label_names, *self._state_names}
@@ -311,7 +311,7 @@ class Module(BaseModule):
 
 
 def _key(data: Sequence[DataDesc], labels: Sequence[DataDesc] | None) -> Shapes:
-    return tuple((held.name, held.shape) for held in (*data, *(labels or ())))
+    return tuple((entry.name, entry.shape) for entry in (*data, *(labels or ())))
 
 
 def check_names(symbol: Symbol, what: str, names: Sequence[str]) -> None:
@@ -320,18 +320,18 @@ def check_names(symbol: Symbol, what: str, names: Sequence[str]) -> None:
     ends = ("_weight", "_bias", "_gamma", "_beta")
     for name in names:
         if name not in arguments:
-            meant = "\n\t".join(found for found in arguments if not found.endswith(ends))
+            meant = "\n\t".join(argument for argument in arguments if not argument.endswith(ends))
             raise ValueError(
                 f"{what} is {list(names)}, but the symbol has no argument {name!r}; it has\n\t{meant}"
             )
 
 
-def check_described(what: str, found: Sequence[DataDesc], names: Sequence[str], *, may_lack: bool = False) -> None:
+def check_described(what: str, entries: Sequence[DataDesc], names: Sequence[str], *, may_lack: bool = False) -> None:
     """Raise ValueError for descriptions of other names than the module's."""
-    given = sorted(held.name for held in found)
+    given = sorted(entry.name for entry in entries)
     if given != sorted(names) and not (may_lack and set(given) <= set(names)):
         raise ValueError(
-            f"{what}_shapes describe {list(found)}, {what}_names are {list(names)}"
+            f"{what}_shapes describe {list(entries)}, {what}_names are {list(names)}"
         )
 
 

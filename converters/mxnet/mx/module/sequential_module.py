@@ -83,10 +83,10 @@ class SequentialModule(BaseModule):
         shapes = described(data_shapes)
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_AUTO_WIRING):
-                shapes = [DataDesc(name, held[1]) for name, held in zip(module.data_names, shapes, strict=True)]
+                shapes = [DataDesc(name, entry[1]) for name, entry in zip(module.data_names, shapes, strict=True)]
             labels = label_shapes if meta.get(self.META_TAKE_LABELS) else None
             module.bind(shapes, labels, for_training, force_rebind=force_rebind)
-            shapes = [DataDesc(*held) for held in module.output_shapes]
+            shapes = [DataDesc(*entry) for entry in module.output_shapes]
         self._label_shapes = described(label_shapes) or None
         self.binded, self.for_training = True, for_training
 
@@ -95,7 +95,7 @@ class SequentialModule(BaseModule):
         seen: set[str] = set()
         for module in self._modules:
             module.init_params(*arguments[:-1], True)
-            names = {name for held in module.get_params() for name in held}
+            names = {name for arrays in module.get_params() for name in arrays}
             if seen & names:
                 raise AssertionError(f"two modules have parameters of these names: {', '.join(sorted(seen & names))}")
             seen |= names
@@ -105,9 +105,9 @@ class SequentialModule(BaseModule):
         arguments: Params = {}
         states: Params = {}
         for module in self._modules:
-            found = module.get_params()
-            arguments |= found[0]
-            states |= found[1]
+            pair = module.get_params()
+            arguments |= pair[0]
+            states |= pair[1]
         return arguments, states
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:

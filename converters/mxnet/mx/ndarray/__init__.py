@@ -27,9 +27,9 @@ class _Part(ModuleType):
         self._symbols = getattr(_symbols(), name)
 
     def __getattr__(self, name: str) -> Any:
-        own = _OWN.get(self.__name__)
-        is_own = own is not None and name in own.__all__
-        function = getattr(own, name) if is_own else _eager(getattr(self._symbols, name))
+        part = _OWN.get(self.__name__)
+        is_own = part is not None and name in part.__all__
+        function = getattr(part, name) if is_own else _eager(getattr(self._symbols, name))
         setattr(self, name, function)
         return function
 
@@ -46,9 +46,9 @@ def __getattr__(name: str) -> Any:
     if name in ("Custom", "imdecode"):
         module = importlib.import_module(f"graphir.converters.mxnet.mx.{'operator' if name == 'Custom' else 'image'}")
         return getattr(module, name)
-    made: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
-    globals()[name] = made
-    return made
+    value: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
+    globals()[name] = value
+    return value
 
 
 def _eager(function: Any) -> Any:

@@ -228,12 +228,12 @@ class NDArray(Arithmetic):
         plain, is_basic = index_key(key)
         if not is_basic:
             return NDArray(np.ascontiguousarray(self._elements()[plain]), self.context)
-        found = np.asarray(self._own()[plain])
-        if not found.shape and self.shape:
-            found = self._own()[_kept(plain, self.shape)].reshape(1)
-        if found.flags.c_contiguous:
-            return NDArray(found, self.context, view_of=self._home)
-        return NDArray(np.ascontiguousarray(found), self.context)
+        part = np.asarray(self._own()[plain])
+        if not part.shape and self.shape:
+            part = self._own()[_kept(plain, self.shape)].reshape(1)
+        if part.flags.c_contiguous:
+            return NDArray(part, self.context, view_of=self._home)
+        return NDArray(np.ascontiguousarray(part), self.context)
 
     def __setitem__(self, key: Any, value: object) -> None:
         plain, _ = index_key(key)
@@ -316,12 +316,12 @@ def _sizes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tup
 def numpy_dtype(dtype: object) -> np.dtype[Any]:
     """numpy's dtype for what a script says (`bfloat16` too). Raises NotADtype, and MXNetError for what MXNet lacks."""
     try:
-        found = DType.of(dtype)
+        known = DType.of(dtype)
     except ShapeError as error:
         raise NotADtype(f"{dtype!r} is no dtype: {error}") from error
-    if found not in HELD:
-        raise MXNetError(f"there are no arrays of {found}, only of {', '.join(map(str, HELD))}")
-    return found.numpy()
+    if known not in HELD:
+        raise MXNetError(f"there are no arrays of {known}, only of {', '.join(map(str, HELD))}")
+    return known.numpy()
 
 
 def index_key(key: Any) -> tuple[Any, bool]:

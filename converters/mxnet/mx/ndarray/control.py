@@ -15,14 +15,14 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
 
     Raises ValueError for data without slices.
     """
-    held = [data] if isinstance(data, NDArray) else list(data)
-    if not held or not len(held[0]):
+    arrays = [data] if isinstance(data, NDArray) else list(data)
+    if not arrays or not len(arrays[0]):
         raise ValueError("foreach needs data with at least one slice along its first axis")
     states = init_states
     rows: list[list[NDArray]] = []
     is_list = False
-    for place in range(len(held[0])):
-        slices = [array[place] for array in held]
+    for place in range(len(arrays[0])):
+        slices = [array[place] for array in arrays]
         output, states = body(slices[0] if isinstance(data, NDArray) else slices, states)
         is_list = isinstance(output, list | tuple)
         rows.append(_listed(output))
@@ -67,7 +67,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 def _stacked(column: Sequence[NDArray], missing: int = 0) -> NDArray:
-    whole = np.stack([held.asnumpy() for held in column])
+    whole = np.stack([array.asnumpy() for array in column])
     padding = [(0, missing)] + [(0, 0)] * (whole.ndim - 1)
     return NDArray(np.pad(whole, padding) if missing else whole, column[0].context)
 

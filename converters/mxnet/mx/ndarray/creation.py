@@ -135,7 +135,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         raise ValueError("there is nothing to concatenate")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return NDArray(np.concatenate([held.asnumpy() for held in arrays], axis), arrays[0].context)
+    return NDArray(np.concatenate([array.asnumpy() for array in arrays], axis), arrays[0].context)
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
@@ -156,9 +156,9 @@ def load(fname: str | os.PathLike[str]) -> dict[str, NDArray] | list[NDArray]:
     try:
         opened = open_params(fname)
     except FormatError as error:
-        found = ArrayFileError(str(error))
-        found.path, found.offset, found.json_path = error.path, error.offset, error.json_path
-        raise found from error
+        refusal = ArrayFileError(str(error))
+        refusal.path, refusal.offset, refusal.json_path = error.path, error.offset, error.json_path
+        raise refusal from error
     if opened.named:
         return {entry.name: NDArray(entry.tensor) for entry in opened.entries}
     return [NDArray(entry.tensor) for entry in opened.entries]
@@ -173,28 +173,28 @@ def save(fname: str | os.PathLike[str], data: NDArray | Mapping[str, NDArray] | 
     if isinstance(data, Mapping):
         if not all(isinstance(name, str) for name in data):
             raise TypeError("save takes arrays by names that are texts")
-        arrays, is_named = {name: _only_array(held) for name, held in data.items()}, True
+        arrays, is_named = {name: _only_array(listed) for name, listed in data.items()}, True
     elif isinstance(data, NDArray | list | tuple):
-        held = [data] if isinstance(data, NDArray) else data
-        arrays, is_named = {str(slot): _only_array(found) for slot, found in enumerate(held)}, False
+        listed = [data] if isinstance(data, NDArray) else data
+        arrays, is_named = {str(slot): _only_array(array) for slot, array in enumerate(listed)}, False
     else:
         raise ValueError(f"save takes an NDArray, a list of them or a dict of them by name, found {type(data)}")
     with mxnet_errors():
         write_params(fname, arrays, named=is_named)
 
 
-def _only_array(held: object) -> Tensor:
-    if not isinstance(held, NDArray) and not hasattr(held, "asnumpy"):
-        raise TypeError(f"save takes NDArrays, found {type(held)}")
-    return tensor_of(held)
+def _only_array(value: object) -> Tensor:
+    if not isinstance(value, NDArray) and not hasattr(value, "asnumpy"):
+        raise TypeError(f"save takes NDArrays, found {type(value)}")
+    return tensor_of(value)
 
 
-def tensor_of(held: object) -> Tensor:
+def tensor_of(value: object) -> Tensor:
     """Return the elements of an NDArray, of MXNet's own, or of anything that numpy takes."""
-    if isinstance(held, NDArray):
-        return held.tensor
-    asnumpy = getattr(held, "asnumpy", None)
-    return Tensor.of(held if asnumpy is None else asnumpy())
+    if isinstance(value, NDArray):
+        return value.tensor
+    asnumpy = getattr(value, "asnumpy", None)
+    return Tensor.of(value if asnumpy is None else asnumpy())
 
 __all__ = [
     "arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "linspace", "load", "moveaxis", "ones",

@@ -59,8 +59,8 @@ def eager(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def called(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
-        found = _computed(function, args, kwargs)
-        return found if out is None else _written(found, out)
+        result = _computed(function, args, kwargs)
+        return result if out is None else _written(result, out)
 
     called.__name__ = called.__qualname__ = getattr(function, "__name__", "operator")
     called.__doc__ = getattr(function, "__doc__", None)
@@ -106,8 +106,8 @@ def _computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[st
     kwargs.pop("name", None)
     context = kwargs.pop("ctx", None)
     calls = _calls(function, [stand_in(value) for value in args], {key: stand_in(kwargs[key]) for key in kwargs})
-    made = [_run(call, arrays, context) for call in calls]
-    return made if len(made) > 1 else made[0]
+    results = [_run(call, arrays, context) for call in calls]
+    return results if len(results) > 1 else results[0]
 
 
 class _Variable(str):
@@ -140,8 +140,8 @@ def _composed(function: Callable[..., Any], args: list[Any], kwargs: dict[str, A
         return var(str(value)) if isinstance(value, _Variable) else value
 
     with NameManager(), attribute.AttrScope():
-        made = function(*map(variable, args), **{key: variable(value) for key, value in kwargs.items()})
-    return [_call(symbol) for symbol in (made if isinstance(made, list) else [made])]
+        composed = function(*map(variable, args), **{key: variable(value) for key, value in kwargs.items()})
+    return [_call(symbol) for symbol in (composed if isinstance(composed, list) else [composed])]
 
 
 def _call(composed: Symbol) -> _Call:
@@ -181,21 +181,21 @@ def _outputs(call: _Call, arrays: dict[str, NDArray], device: Context) -> list[A
     key = (call.text, types, device)
     network = _sessions.pop(key, None) or Network(call.records, arrays, device, constants=False)
     try:
-        found: list[Any] = network.run_with(arrays)
+        outputs: list[Any] = network.run_with(arrays)
     except GraphirError:
         # some operators are converted with the values of their weights only
         return Network(call.records, arrays, device).run()
     if network.draws:  # the next session is seeded anew
-        return found
+        return outputs
     network.arrays = {}
     _sessions[key] = network
     while len(_sessions) > KEPT:
         _sessions.popitem(last=False)
-    return found
+    return outputs
 
 
 def _written(found: Any, out: Any) -> Any:
-    results, targets = (held if isinstance(held, list | tuple) else [held] for held in (found, out))
+    results, targets = (value if isinstance(value, list | tuple) else [value] for value in (found, out))
     for result, target in zip(results, targets, strict=True):
         result.astype(target.dtype, copy=False).copyto(target)
     return out

@@ -86,20 +86,20 @@ class BaseRNNCell:
 
     def unpack_weights(self, args: Mapping[str, Any]) -> Arrays:
         """Arrays by name, with one for each gate (`lstm_i2h_f_weight`) in place of those of all gates."""
-        found = dict(args)
+        arrays = dict(args)
         for stem in self._stems():
-            whole = found.pop(stem.format(""))
+            whole = arrays.pop(stem.format(""))
             rows = whole.shape[0] // len(self._gate_names)
             for place, gate in enumerate(self._gate_names):
-                found[stem.format(gate)] = whole[place * rows : (place + 1) * rows].copy()
-        return found
+                arrays[stem.format(gate)] = whole[place * rows : (place + 1) * rows].copy()
+        return arrays
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
         """Return the inverse of `unpack_weights`."""
-        found = dict(args)
+        arrays = dict(args)
         for stem in self._stems():
-            found[stem.format("")] = ndarray.concatenate([found.pop(stem.format(gate)) for gate in self._gate_names])
-        return found
+            arrays[stem.format("")] = ndarray.concatenate([arrays.pop(stem.format(gate)) for gate in self._gate_names])
+        return arrays
 
     def unroll(
         self,

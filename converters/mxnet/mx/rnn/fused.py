@@ -57,21 +57,21 @@ class FusedRNNCell(BaseRNNCell):
 
     def unpack_weights(self, args: Mapping[str, Any]) -> Arrays:
         """Arrays by name, with one for each weight and bias of each gate in place of the vector."""
-        found = dict(args)
-        vector = found.pop(self._parameter.name)
+        arrays = dict(args)
+        vector = arrays.pop(self._parameter.name)
         parts = self._layers.parts(vector, self._layers.features(vector.size))
-        found |= {self._prefix + name: part.copy() for name, part in parts}
-        return found
+        arrays |= {self._prefix + name: part.copy() for name, part in parts}
+        return arrays
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        found = dict(args)
-        first = found[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
+        arrays = dict(args)
+        first = arrays[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         features = first.shape[1]
         vector = ndarray.zeros((self._layers.size(features),), ctx=first.context, dtype=first.dtype)
         for name, part in self._layers.parts(vector, features):
-            part[:] = found.pop(self._prefix + name)
-        found[self._parameter.name] = vector
-        return found
+            part[:] = arrays.pop(self._prefix + name)
+        arrays[self._parameter.name] = vector
+        return arrays
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
         """Not there: the operator takes whole sequences. Raises NotImplementedError."""

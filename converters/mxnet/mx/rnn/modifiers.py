@@ -29,16 +29,16 @@ class _Composite(BaseRNNCell):
 
     def unpack_weights(self, args: Mapping[str, Any]) -> Arrays:
         """Arrays by name, with one for each gate of each cell."""
-        found = dict(args)
+        arrays = dict(args)
         for cell in self._cells:
-            found = cell.unpack_weights(found)
-        return found
+            arrays = cell.unpack_weights(arrays)
+        return arrays
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        found = dict(args)
+        arrays = dict(args)
         for cell in self._cells:
-            found = cell.pack_weights(found)
-        return found
+            arrays = cell.pack_weights(arrays)
+        return arrays
 
     def _hold(self, cell: BaseRNNCell) -> None:
         self._cells.append(cell)
@@ -50,13 +50,13 @@ class _Composite(BaseRNNCell):
 
     def _shares(self, states: Sequence[Any]) -> list[Sequence[Any]]:
         """Return the states of each cell."""
-        found = []
+        shares = []
         place = 0
         for cell in self._cells:
             count = len(cell.state_info)
-            found.append(states[place : place + count])
+            shares.append(states[place : place + count])
             place += count
-        return found
+        return shares
 
 
 class SequentialRNNCell(_Composite):
@@ -73,10 +73,10 @@ class SequentialRNNCell(_Composite):
         """Return one step. Raises AssertionError if a cell of both directions is among them."""
         self._counter += 1
         after: list[Any] = []
-        for cell, held in zip(self._cells, self._shares(states), strict=True):
+        for cell, share in zip(self._cells, self._shares(states), strict=True):
             if isinstance(cell, BidirectionalCell):
                 raise AssertionError("a stack that holds a BidirectionalCell cannot be stepped: unroll(...) it")
-            inputs, new = cell(inputs, held)
+            inputs, new = cell(inputs, share)
             after.extend(new)
         return inputs, after
 
@@ -84,9 +84,9 @@ class SequentialRNNCell(_Composite):
         """Return the outputs of `length` steps of the top cell, and the states of all cells after them."""
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
-        for place, (cell, held) in enumerate(zip(self._cells, self._shares(states), strict=True)):
+        for place, (cell, share) in enumerate(zip(self._cells, self._shares(states), strict=True)):
             merge_outputs = merge if place == len(self._cells) - 1 else None
-            inputs, new = cell.unroll(length, inputs, held, layout, merge_outputs)
+            inputs, new = cell.unroll(length, inputs, share, layout, merge_outputs)
             after.extend(new)
         return inputs, after
 
@@ -115,12 +115,12 @@ class BidirectionalCell(_Composite):
         axis = layout.find("T")
         steps = as_sequence(length, inputs, layout, merge=False)
         states = self._shares(self.begin_state() if begin_state is None else begin_state)
-        found = [
-            cell.unroll(length, read, held, layout, merge)
-            for cell, read, held in zip(self._cells, (steps, steps[::-1]), states, strict=True)
+        results = [
+            cell.unroll(length, read, share, layout, merge)
+            for cell, read, share in zip(self._cells, (steps, steps[::-1]), states, strict=True)
         ]
-        (ahead, _), (back, _) = found
-        after = [new for _, new in found]
+        (ahead, _), (back, _) = results
+        after = [new for _, new in results]
         if merge is None:
             merge = isinstance(ahead, Symbol) and isinstance(back, Symbol)
         if merge:
@@ -184,9 +184,9 @@ class ModifierCell(BaseRNNCell):
         """States before the first step, made by `func` or `init_sym`."""
         self._check_own()
         self.base_cell._modified = False
-        found = self.base_cell.begin_state(func=kwargs.pop("init_sym", func), **kwargs)
+        states = self.base_cell.begin_state(func=kwargs.pop("init_sym", func), **kwargs)
         self.base_cell._modified = True
-        return found
+        return states
 
     def unpack_weights(self, args: Mapping[str, Any]) -> Arrays:
         """Arrays by name, with one for each gate."""

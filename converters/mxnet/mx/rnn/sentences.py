@@ -31,7 +31,7 @@ def encode_sentences(
     grows = vocab is None or unknown_token is not None
     vocab = {invalid_key: invalid_label} if vocab is None else vocab
     following = start_label
-    found = []
+    encoded = []
     for sentence in sentences:
         coded = []
         for word in sentence:
@@ -43,8 +43,8 @@ def encode_sentences(
                 vocab[known] = following
                 following += 1
             coded.append(vocab[known])
-        found.append(coded)
-    return found, vocab
+        encoded.append(coded)
+    return encoded, vocab
 
 
 class BucketSentenceIter(DataIter):
@@ -71,7 +71,7 @@ class BucketSentenceIter(DataIter):
         self.data_name, self.label_name, self.layout = data_name, label_name, layout
         self.dtype, self.invalid_label = dtype, invalid_label
         sizes = sorted(buckets or _common_lengths(sentences, batch_size))
-        held: list[list[Any]] = [[] for _ in sizes]
+        buckets_of_rows: list[list[Any]] = [[] for _ in sizes]
         discarded = 0
         for sentence in sentences:
             place = bisect.bisect_left(sizes, len(sentence))
@@ -80,12 +80,12 @@ class BucketSentenceIter(DataIter):
                 continue
             row = np.full(sizes[place], invalid_label, dtype)
             row[: len(sentence)] = sentence
-            held[place].append(row)
+            buckets_of_rows[place].append(row)
         print(f"{discarded} sentences are longer than the largest bucket, {max(sizes, default=0)}, and are left out")
-        self.buckets = [size for size, rows in zip(sizes, held, strict=True) if rows]
+        self.buckets = [size for size, rows in zip(sizes, buckets_of_rows, strict=True) if rows]
         if not self.buckets:
             raise ValueError(f"no sentence fits a bucket of {sizes}: state buckets, or a smaller batch_size")
-        self.data = [np.asarray(rows, dtype) for rows in held if rows]
+        self.data = [np.asarray(rows, dtype) for rows in buckets_of_rows if rows]
         self.default_bucket_key = max(self.buckets)
         self.provide_data = [self._described(data_name, self.default_bucket_key)]
         self.provide_label = [self._described(label_name, self.default_bucket_key)]
@@ -114,7 +114,7 @@ class BucketSentenceIter(DataIter):
             raise StopIteration
         place, row = self.idx[self.curr_idx]
         self.curr_idx += 1
-        data, label = (held[place][row : row + self.batch_size] for held in (self.nddata, self.ndlabel))
+        data, label = (arrays[place][row : row + self.batch_size] for arrays in (self.nddata, self.ndlabel))
         if self.layout == "TN":
             data, label = data.T, label.T
         size = self.buckets[place]

@@ -196,8 +196,8 @@ def recompose(heads: Sequence[Entry], kwargs: NamedOperands, name: str) -> list[
     known = {node.name for node in variables}
     unknown = [key for key in kwargs if key not in known]
     if unknown:
-        held = states(order)
-        raise _no_such_argument(unknown[0], [node.name for node in variables if id(node) not in held])
+        auxiliary = states(order)
+        raise _no_such_argument(unknown[0], [node.name for node in variables if id(node) not in auxiliary])
     if len(places) > len(kwargs):
         twice = next(node.name for node in variables if node.name in kwargs)
         raise MXNetError(f"several variables are named {twice!r}: MXNet would leave them all, without a word")

@@ -46,26 +46,26 @@ def foreach(
         parts = _nested(variables[: len(slices)], data_layout), _nested(variables[len(slices) :], state_layout)
         return list(body(*parts))
 
-    made = _body(run, [_inner_name(held) for held in (*slices, *states)], _unique(name))
-    outputs, (layout, new_layout) = made.graph, made.layouts
+    body_graph = _body(run, [_inner_name(entry) for entry in (*slices, *states)], _unique(name))
+    outputs, (layout, new_layout) = body_graph.graph, body_graph.layouts
     if new_layout != state_layout:
         raise AssertionError("the states that the body gives are nested otherwise than the initial states")
     names = outputs.list_inputs()
-    places = [_place(names, held, "the loop body") for held in (*slices, *states)]
+    places = [_place(names, entry, "the loop body") for entry in (*slices, *states)]
     rest = [place for place in range(len(names)) if place not in places]
     count = _count(layout)
-    found = internal("_foreach")(
+    result = internal("_foreach")(
         outputs,
         *slices,
         *states,
-        *(made.outer[names[place]] for place in rest),
+        *(body_graph.outer[names[place]] for place in rest),
         num_outputs=len(outputs),
         num_out_data=count,
         in_state_locs=places[len(slices) :],
         in_data_locs=places[: len(slices)],
         remain_locs=rest,
     )
-    parts = list(found)
+    parts = list(result)
     return _nested(parts[:count], layout), _nested(parts[count:], state_layout)
 
 
@@ -107,7 +107,7 @@ def while_loop(
         for made in (condition, function)
     ]
     count = _count(function.layouts[0])
-    found = internal("_while_loop")(
+    result = internal("_while_loop")(
         condition.graph,
         function.graph,
         *inputs,
@@ -118,7 +118,7 @@ def while_loop(
         num_out_data=count,
         num_outputs=len(function.graph),
     )
-    parts = list(found)
+    parts = list(result)
     return _nested(parts[:count], function.layouts[0]), _nested(parts[count:], layout)
 
 
@@ -142,7 +142,7 @@ def cond(
         earlier = {symbol.name: symbol for symbol in inputs}
         known = made.graph.list_inputs()
         locations.append([_location(inputs, earlier.get(name, made.outer[name])) for name in known])
-    found = internal("_cond")(
+    result = internal("_cond")(
         *(made.graph for made in bodies),
         *inputs,
         cond_input_locs=locations[0],
@@ -150,7 +150,7 @@ def cond(
         else_input_locs=locations[2],
         num_outputs=len(bodies[1].graph),
     )
-    return _nested(list(found), bodies[1].layouts[0])
+    return _nested(list(result), bodies[1].layouts[0])
 
 
 def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name: str) -> _Body:
@@ -162,7 +162,7 @@ def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name:
         inputs = set(Group(outputs).list_inputs())
         first = {symbol.name for symbol in flat[0]}
         graph = Group([_own(symbol, name, inputs, first if part else set())
-                       for part, held in enumerate(flat) for symbol in held])  # fmt: skip
+                       for part, group in enumerate(flat) for symbol in group])  # fmt: skip
     return _Body(graph, list(layouts), _cut(graph, name))
 
 
@@ -176,7 +176,7 @@ def _own(symbol: Symbol, name: str, inputs: set[str], taken: set[str | None]) ->
 def _cut(graph: Symbol, name: str) -> dict[str, Symbol]:
     """Put variables in place of what the graph reads from outside. Gives the outer values by the variables' names."""
     outer: dict[str, Symbol] = {}
-    made: dict[tuple[int, int], Entry] = {}
+    variables: dict[tuple[int, int], Entry] = {}
     for node in post_order(graph.entries):
         if node.attrs.get(MARK) != name:
             continue
@@ -185,10 +185,10 @@ def _cut(graph: Symbol, name: str) -> dict[str, Symbol]:
             if producer.attrs.get(MARK) == name:
                 continue
             known = producer.output_name(slot)
-            if (id(producer), slot) not in made:
+            if (id(producer), slot) not in variables:
                 outer[known] = Symbol([entry])
-                made[id(producer), slot] = (Node(VARIABLE, known, {}, []), 0, 0)
-            node.inputs[place] = made[id(producer), slot]
+                variables[id(producer), slot] = (Node(VARIABLE, known, {}, []), 0, 0)
+            node.inputs[place] = variables[id(producer), slot]
     for variable in graph.get_inputs():
         outer.setdefault(str(variable.name), copy.deepcopy(variable))
     return outer
@@ -203,8 +203,8 @@ def _place(names: Sequence[str], symbol: Symbol, where: str) -> int:
 
 def _location(inputs: list[Symbol], symbol: Symbol) -> int:
     """Return the place of a symbol among the inputs, where it is put if it is not there."""
-    for place, held in enumerate(inputs):
-        if held is symbol:
+    for place, entry in enumerate(inputs):
+        if entry is symbol:
             return place
     inputs.append(symbol)
     return len(inputs) - 1

@@ -38,7 +38,7 @@ def var(
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a variable is text, got {name!r}: expect a string for variable `name`")
-    made = Symbol([(Node(VARIABLE, name, {}, []), 0, 0)])
+    variable = Symbol([(Node(VARIABLE, name, {}, []), 0, 0)])
     attrs = attribute.current().get(attr)
     stated = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     attrs.update({f"__{key}__": attribute_text(value) for key, value in stated.items() if value is not None})
@@ -52,8 +52,8 @@ def var(
         if not (key.startswith("__") and key.endswith("__")):
             raise ValueError(f"a variable has no attribute {key}; attributes of one's own are like __{key}__")
         attrs[key] = str(value)
-    made._set_attr(**attrs)
-    return made
+    variable._set_attr(**attrs)
+    return variable
 
 
 Variable = var
@@ -65,8 +65,8 @@ def internal(called: str) -> Function:
 
 
 def _flag(dtype: Any) -> int:
-    found = np.dtype(dtype)
-    name = found.names[0] if found.names else found.name
+    known = np.dtype(dtype)
+    name = known.names[0] if known.names else known.name
     if name not in FLAGS:
         raise TypeError(f"MXNet has no dtype {name}; it has {', '.join(FLAGS)}")
     return FLAGS[name]
@@ -128,8 +128,8 @@ def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
 
 def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return an array of `val`, float32 without a `dtype`."""
-    made = internal("_full")(shape=shape, dtype=_or_float32(dtype), value=float(val), **kwargs)
-    return made  # type: ignore[no-any-return]
+    filled = internal("_full")(shape=shape, dtype=_or_float32(dtype), value=float(val), **kwargs)
+    return filled  # type: ignore[no-any-return]
 
 
 def arange(

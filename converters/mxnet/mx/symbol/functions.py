@@ -27,10 +27,10 @@ def make_function(op: str, called: str, module: str, symbol_type: type[Outputs])
     """Return the function `called` of `module`, which composes the operator `op` (any of its registered names)."""
     schema = schema_of(op)
     variadic = next((array[1:] for array in schema.arrays if array[0] == "*"), None)
-    made = _Maker(op, schema, called.lower(), symbol_type)
+    maker = _Maker(op, schema, called.lower(), symbol_type)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return made.of_many(args, kwargs) if variadic else made.of_named(args, kwargs)
+        return maker.of_many(args, kwargs) if variadic else maker.of_named(args, kwargs)
 
     function.__name__ = called
     function.__qualname__ = called
@@ -102,7 +102,7 @@ class _Maker:
                 values["dtype"] = dtype_name(values["dtype"])
         node = create(self.op, {key: attribute_text(value) for key, value in values.items()}, chosen)
         compose(
-            node, [held.entries for held in args], {key: held.entries for key, held in symbols.items()}, chosen
+            node, [each.entries for each in args], {key: each.entries for key, each in symbols.items()}, chosen
         )
         entries = [(node, slot, 0) for slot in range(node.visible)]
         if self.numpy_style and len(entries) > 1:
@@ -112,8 +112,8 @@ class _Maker:
 
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype as attributes state it; MXNet's own form of bfloat16 is a record of one field."""
-    found = np.dtype(dtype)
-    return found.names[0] if found.names else found.name
+    known = np.dtype(dtype)
+    return known.names[0] if known.names else known.name
 
 
 def attribute_text(value: Any) -> str:
@@ -141,7 +141,7 @@ def _signature(schema: OperatorSchema, variadic: str | None) -> inspect.Signatur
     defaults.update(dict.fromkeys(schema.keywords, _Null))
     defaults.update(dict.fromkeys(OPTIONS))
     parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL)] if variadic else []
-    parameters += [inspect.Parameter(held, kind, default=default) for held, default in defaults.items()]
+    parameters += [inspect.Parameter(parameter, kind, default=default) for parameter, default in defaults.items()]
     return inspect.Signature([*parameters, inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
 
 
@@ -222,11 +222,11 @@ _MADE: dict[tuple[str, int], Namespace] = {}
 
 def namespace(module: str, symbol_type: type[Outputs]) -> Namespace:
     """Return the functions of `mx.sym.<module>`, which give symbols of that type."""
-    found = _MADE.get((module, id(symbol_type)))
-    if found is None:
-        found = Namespace(f"{ROOT}.{module}", _tables().get(module, {}), symbol_type)
-        _MADE[module, id(symbol_type)] = found
-    return found
+    functions = _MADE.get((module, id(symbol_type)))
+    if functions is None:
+        functions = Namespace(f"{ROOT}.{module}", _tables().get(module, {}), symbol_type)
+        _MADE[module, id(symbol_type)] = functions
+    return functions
 
 
 def lookup(
@@ -236,13 +236,13 @@ def lookup(
     place = shown or f"mx.sym.{module}"
 
     def found(called: str) -> Function:
-        held = namespace(module, symbol_type)
-        if called not in held:
-            near = similar_names(called, held.operators)
+        functions = namespace(module, symbol_type)
+        if called not in functions:
+            near = similar_names(called, functions.operators)
             raise AttributeError(
                 f"{place} has no {called!r}: MXNet 1.9.1 registers no operator of that name there{near}"
             )
-        return held.get(called)
+        return functions.get(called)
 
     return found, lambda: sorted(namespace(module, symbol_type).operators)
 

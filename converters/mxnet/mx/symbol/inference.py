@@ -130,9 +130,9 @@ def is_complete(shapes: Shapes) -> bool:
     return all(shape and 0 not in shape for group in shapes for shape in group)
 
 
-def warn_of_open(what: str, found: Iterable[tuple[str, object]]) -> None:
+def warn_of_open(what: str, values: Iterable[tuple[str, object]]) -> None:
     """Warn of the arguments whose shape or type stays open, ten of them."""
-    unknown = [f"{name}: {held}" for name, held in found if not held or (isinstance(held, tuple) and 0 in held)]
+    unknown = [f"{name}: {value}" for name, value in values if not value or (isinstance(value, tuple) and 0 in value)]
     shown = unknown[:MOST_NAMED] + ["..."] * (len(unknown) > MOST_NAMED)
     marks = " (0s in shape means unknown dimensions)" if what == "shape" else ""
     text = f"Cannot decide {what} for the following arguments{marks}. Consider providing them as input:\n\t"
@@ -180,7 +180,7 @@ def _given(
         raise ValueError(f"give {what} by name or in order, not both")
     if len(args) > len(arguments):
         raise MXNetError(f"{len(args)} {what} are given, the symbol has {len(arguments)} arguments")
-    return {name: held for name, held in zip(arguments, args, strict=False) if held is not None} | dict(kwargs)
+    return {name: value for name, value in zip(arguments, args, strict=False) if value is not None} | dict(kwargs)
 
 
 def _check_names(given: Iterable[str], arguments: Sequence[str], states: Sequence[str]) -> None:

@@ -117,14 +117,14 @@ def variable_names(order: Sequence[Node]) -> tuple[list[str], list[str]]:
 def copied(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries on nodes of their own."""
     heads = list(entries)
-    made: dict[int, Node] = {}
+    copies: dict[int, Node] = {}
     for node in post_order(heads):
-        inputs = [(made[id(producer)], slot, version) for producer, slot, version in node.inputs]
+        inputs = [(copies[id(producer)], slot, version) for producer, slot, version in node.inputs]
         subgraphs = [copied(heads) for heads in node.subgraphs]
-        twin = made[id(node)] = Node(node.op, node.name, dict(node.attrs), inputs, subgraphs)
+        twin = copies[id(node)] = Node(node.op, node.name, dict(node.attrs), inputs, subgraphs)
         twin.version = node.version
         twin._signature = node._signature
-    return [(made[id(node)], slot, version) for node, slot, version in heads]
+    return [(copies[id(node)], slot, version) for node, slot, version in heads]
 
 
 def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> NNVMGraph:
@@ -137,7 +137,7 @@ def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
         found = passed.get((id(node), slot)) if passed else None
         return (places[id(node)], slot) if found is None else found
 
-    held: list[NNVMNode] = []
+    nodes: list[NNVMNode] = []
     heads = {id(node) for node, *_ in entries}
     for node in post_order(entries):
         inputs = [moved(entry) for entry in node.inputs]
@@ -145,9 +145,9 @@ def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
             passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
             if id(node) not in heads:
                 continue
-        places[id(node)] = len(held)
-        held.append(node.record(inputs))
-    return NNVMGraph(held, [(places[id(node)], slot) for node, slot, _ in entries], np_shape=np_shape)
+        places[id(node)] = len(nodes)
+        nodes.append(node.record(inputs))
+    return NNVMGraph(nodes, [(places[id(node)], slot) for node, slot, _ in entries], np_shape=np_shape)
 
 
 def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) -> list[Entry]:
@@ -157,16 +157,16 @@ def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) ->
     changed its nodes, and are 0 without one.
     """
     raw_nodes = _same_nodes(graph, document)
-    made: list[Node] = []
+    nodes: list[Node] = []
     for record, raw in zip(graph.nodes, raw_nodes, strict=True):
         versions = _versions(raw.get("inputs", ()), len(record.inputs))
-        inputs = [(made[index], slot, version)
+        inputs = [(nodes[index], slot, version)
                   for (index, slot), version in zip(record.inputs, versions, strict=True)]  # fmt: skip
         inner = raw.get("subgraphs", [None] * len(record.subgraphs))
-        subgraphs = [from_records(held, part) for held, part in zip(record.subgraphs, inner, strict=True)]
-        made.append(Node(record.op, record.name, record.attrs | record.annotations, inputs, subgraphs))
+        subgraphs = [from_records(subgraph, part) for subgraph, part in zip(record.subgraphs, inner, strict=True)]
+        nodes.append(Node(record.op, record.name, record.attrs | record.annotations, inputs, subgraphs))
     versions = _versions((document or {}).get("heads", ()), len(graph.heads))
-    return [(made[index], slot, version) for (index, slot), version in zip(graph.heads, versions, strict=True)]
+    return [(nodes[index], slot, version) for (index, slot), version in zip(graph.heads, versions, strict=True)]
 
 
 def _same_nodes(graph: NNVMGraph, document: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
@@ -266,13 +266,13 @@ def _node(node: Node, inputs: Sequence[str], depth: int) -> str:
         parts["attrs"] = _object(texts, depth + 1, lines=len(texts) > 1)
     parts["inputs"] = _array(inputs, depth + 1)
     if node.subgraphs:
-        parts["subgraphs"] = _array((_graph(held, depth + 2, {}) for held in node.subgraphs), depth + 1, lines=True)
+        parts["subgraphs"] = _array((_graph(body, depth + 2, {}) for body in node.subgraphs), depth + 1, lines=True)
     return _object(parts, depth, lines=True)
 
 
 def _array(texts: Iterable[str], depth: int, *, lines: bool = False) -> str:
-    held = list(texts)
-    return _joined("[", held, "]", depth, lines=bool(held) and (lines or len(held) > MOST_ON_A_LINE))
+    listed = list(texts)
+    return _joined("[", listed, "]", depth, lines=bool(listed) and (lines or len(listed) > MOST_ON_A_LINE))
 
 
 def _object(texts: dict[str, str], depth: int, *, lines: bool) -> str:

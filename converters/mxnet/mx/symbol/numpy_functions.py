@@ -15,8 +15,8 @@ _Symbol = NumpySymbol
 def _made(called: str, *, ctx: Any = None, dtype: Any = None, **attributes: Any) -> Any:
     """Return what begins a graph: on the device and of the dtype that numpy's functions state, cpu(0) and float32."""
     place = str(current_context() if ctx is None else ctx)
-    made = namespace("numpy._internal", NumpySymbol).get(called)
-    return made(ctx=place, dtype="float32" if dtype is None else dtype, **attributes)
+    function = namespace("numpy._internal", NumpySymbol).get(called)
+    return function(ctx=place, dtype="float32" if dtype is None else dtype, **attributes)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
@@ -60,8 +60,8 @@ def split(ary: NumpySymbol, indices_or_sections: int | tuple[int, ...], axis: in
     """Parts along an axis as a list: so many equal ones, or one from each of the indices on."""
     count = indices_or_sections if isinstance(indices_or_sections, int) else 0
     indices = [] if count else [0, *indices_or_sections]  # type: ignore[misc]
-    found = namespace("numpy._internal", NumpySymbol).get("split")(ary, indices, axis, False, count)
-    return found if isinstance(found, list) else [found]
+    parts = namespace("numpy._internal", NumpySymbol).get("split")(ary, indices, axis, False, count)
+    return parts if isinstance(parts, list) else [parts]
 
 
 _PARTS = {
@@ -78,16 +78,16 @@ def __getattr__(name: str) -> Any:
         return GeneratedModule("numpy._internal", NumpySymbol, shown="mx.sym.np._internal")
     if name in _PARTS:
         return SimpleNamespace(**_part(name))
-    found = numpy_function(name)
-    if found is None:
+    function = numpy_function(name)
+    if function is None:
         raise AttributeError(f"mx.sym.np has no {name!r}: MXNet 1.9.1 registers no operator of that name there")
-    return found
+    return function
 
 
 def _part(name: str) -> dict[str, Any]:
     """Return the functions of `numpy.linalg` or `numpy.random`."""
-    held = namespace("numpy._internal", NumpySymbol)
-    return {called: held.get(called) for called in _PARTS[name] if called in held}
+    functions = namespace("numpy._internal", NumpySymbol)
+    return {called: functions.get(called) for called in _PARTS[name] if called in functions}
 
 
 def __dir__() -> list[str]:

@@ -50,8 +50,8 @@ def numpy_function(called: str) -> Any:
 
 def numpy_names() -> list[str]:
     """Return the names of all functions of numpy that there are."""
-    held = {*namespace("numpy", NumpySymbol).operators, *namespace("numpy._internal", NumpySymbol).operators}
-    return sorted({name for name in held if not name.endswith("_scalar")} | set(SAME))
+    operators = {*namespace("numpy", NumpySymbol).operators, *namespace("numpy._internal", NumpySymbol).operators}
+    return sorted({name for name in operators if not name.endswith("_scalar")} | set(SAME))
 
 
 def _of_list(called: str) -> Any:
@@ -147,8 +147,8 @@ class NumpySymbol(Symbol):
             shape.append(-2 if isinstance(key, slice) else -3)
         internal = namespace("numpy._internal", NumpySymbol)
         steps = () if step == [1] and isinstance(keys[0], int) else (step,)
-        found = internal.get("slice")(self, begin, end, *steps)
-        return found if -3 not in shape else internal.get("reshape")(found, (*shape, -4))
+        part = internal.get("slice")(self, begin, end, *steps)
+        return part if -3 not in shape else internal.get("reshape")(part, (*shape, -4))
 
     def __len__(self) -> int:
         if len(self.entries) == 1:

@@ -106,11 +106,11 @@ class Symbol(SymbolArithmetic):
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Return the attributes of every node that states some, by the node's name."""
-        found: dict[str, dict[str, str]] = {}
+        attributes: dict[str, dict[str, str]] = {}
         for node in post_order(self.entries):
             if node.attrs:
-                found.setdefault(node.name, {}).update(_attributes(node))
-        return found
+                attributes.setdefault(node.name, {}).update(_attributes(node))
+        return attributes
 
     def _set_attr(self, **kwargs: str) -> None:
         """Set attributes of the node, which all symbols that share it see; `name` is its name.
@@ -147,10 +147,10 @@ class Symbol(SymbolArithmetic):
         with numpy's shapes (`mx.util.np_shape`) -1. Raises MXNetError for shapes that contradict each other, and
         TypeError for what is none.
         """
-        found = self.infer_shape_partial(*args, **kwargs)
-        if inference.is_complete(found):
-            return found
-        inference.warn_of_open("shape", zip(self.list_arguments(), found[0], strict=True))
+        inferred = self.infer_shape_partial(*args, **kwargs)
+        if inference.is_complete(inferred):
+            return inferred
+        inference.warn_of_open("shape", zip(self.list_arguments(), inferred[0], strict=True))
         return None, None, None
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> inference.Shapes:
@@ -164,10 +164,10 @@ class Symbol(SymbolArithmetic):
         Dtypes are given by name, or for the arguments in order (None for what is not known). Raises MXNetError for
         dtypes that contradict each other, and TypeError for what is none.
         """
-        found = self.infer_type_partial(*args, **kwargs)
-        if not any(None in group for group in found):
-            return found
-        inference.warn_of_open("type", zip(self.list_arguments(), found[0], strict=True))
+        inferred = self.infer_type_partial(*args, **kwargs)
+        if not any(None in group for group in inferred):
+            return inferred
+        inference.warn_of_open("type", zip(self.list_arguments(), inferred[0], strict=True))
         return None, None, None
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> inference.Types:
@@ -235,7 +235,7 @@ class Symbol(SymbolArithmetic):
         if len(args) > len(arguments):
             raise MXNetError(f"{len(args)} symbols are given, the symbol has {len(arguments)} arguments")
         kwargs = dict(zip(arguments, args, strict=False)) if args else kwargs
-        self.entries = recompose(self.entries, {key: held.entries for key, held in kwargs.items()}, name or "")
+        self.entries = recompose(self.entries, {key: each.entries for key, each in kwargs.items()}, name or "")
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, slice):
@@ -322,9 +322,9 @@ def _read(kind: type[Symbol], source: str | bytes) -> Symbol:
 
 
 def _unreadable(error: FormatError) -> SymbolFormatError:
-    found = SymbolFormatError(str(error))
-    found.path, found.offset, found.json_path = error.path, error.offset, error.json_path
-    return found
+    refusal = SymbolFormatError(str(error))
+    refusal.path, refusal.offset, refusal.json_path = error.path, error.offset, error.json_path
+    return refusal
 
 
 def Group(symbols: Sequence[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol:

@@ -320,12 +320,12 @@ class _EdgeLabels:
 
 def _places(internals: Symbol) -> dict[tuple[str, int], int]:
     """Where each result of each node, by its name and slot, stands among all of them."""
-    found: dict[tuple[str, int], int] = {}
+    numbers: dict[tuple[str, int], int] = {}
     counts: Counter[str] = Counter()
     for place, head in enumerate(internals):
         name = str(head.name)
-        found.setdefault((name, counts[name]), place)
+        numbers.setdefault((name, counts[name]), place)
         counts[name] += 1
-    return found
+    return numbers
 
 __all__ = ["Digraph", "plot_network", "quote"]

@@ -43,10 +43,10 @@ def print_summary(
 
 def _shapes_of(symbol: Symbol, given: Mapping[str, tuple[int, ...]]) -> Shapes:
     internals = symbol.get_internals()
-    _, found, _ = internals.infer_shape(**given)
-    if found is None:
+    _, inferred, _ = internals.infer_shape(**given)
+    if inferred is None:
         raise ValueError("the shapes of the inputs leave others open; state those of all inputs")
-    return {name: shape or () for name, shape in zip(internals.list_outputs(), found, strict=True)}
+    return {name: shape or () for name, shape in zip(internals.list_outputs(), inferred, strict=True)}
 
 
 class _Table:
@@ -60,7 +60,7 @@ class _Table:
 
     def lines(self, width: int, ends: Sequence[int]) -> list[str]:
         """Return the whole text, line by line."""
-        made = ["_" * width, _row(HEADER, ends), "=" * width]
+        rows = ["_" * width, _row(HEADER, ends), "=" * width]
         total = 0
         for index, node in enumerate(self.nodes):
             if _is_variable(node) and index > 0:
@@ -69,10 +69,10 @@ class _Table:
             count = self._parameters(node, previous)
             total += count
             first = previous[0]["name"] if previous else ""
-            made.append(_row((f"{node['name']}({node['op']})", self._shape_text(index), count, first), ends))
-            made += [_row(("", "", "", other["name"]), ends) for other in previous[1:]]
-            made.append(("=" if index == len(self.nodes) - 1 else "_") * width)
-        return [*made, f"Total params: {total}", "_" * width]
+            rows.append(_row((f"{node['name']}({node['op']})", self._shape_text(index), count, first), ends))
+            rows += [_row(("", "", "", other["name"]), ends) for other in previous[1:]]
+            rows.append(("=" if index == len(self.nodes) - 1 else "_") * width)
+        return [*rows, f"Total params: {total}", "_" * width]
 
     def _previous(self, node: Record) -> list[Record]:
         """Return the nodes that a node reads, variables left out unless they are shown."""
@@ -118,7 +118,7 @@ def _without_bias(attributes: Mapping[str, str]) -> bool:
     return attributes.get("no_bias") == "True"
 
 
-def _convolution(attributes: Mapping[str, str], channels: int, own: int) -> int:
+def _convolution(attributes: Mapping[str, str], channels: int, width: int) -> int:
     filters = int(attributes["num_filter"])
     count = channels * filters // int(attributes.get("num_group", "1"))
     for size in re.findall(r"\d+", attributes["kernel"]):
@@ -126,15 +126,15 @@ def _convolution(attributes: Mapping[str, str], channels: int, own: int) -> int:
     return count if _without_bias(attributes) else count + filters
 
 
-def _fully_connected(attributes: Mapping[str, str], channels: int, own: int) -> int:
+def _fully_connected(attributes: Mapping[str, str], channels: int, width: int) -> int:
     return (channels if _without_bias(attributes) else channels + 1) * int(attributes["num_hidden"])
 
 
-def _batch_norm(attributes: Mapping[str, str], channels: int, own: int) -> int:
-    return 2 * own
+def _batch_norm(attributes: Mapping[str, str], channels: int, width: int) -> int:
+    return 2 * width
 
 
-def _embedding(attributes: Mapping[str, str], channels: int, own: int) -> int:
+def _embedding(attributes: Mapping[str, str], channels: int, width: int) -> int:
     return int(attributes["input_dim"]) * int(attributes["output_dim"])
 
 

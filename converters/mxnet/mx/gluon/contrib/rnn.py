@@ -74,12 +74,12 @@ class _ConvCell(Layer, HybridRecurrentCell):
         info = {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}
         return [dict(info) for _ in range(self.STATES)]
 
-    def _products(self, F: Any, inputs: Any, state: Any, held: dict[str, Any], prefix: str) -> tuple[Any, Any]:
+    def _products(self, F: Any, inputs: Any, state: Any, params: dict[str, Any], prefix: str) -> tuple[Any, Any]:
         i2h = F.Convolution(
-            data=inputs, weight=held["i2h_weight"], bias=held["i2h_bias"], name=prefix + "i2h", **self._of_input
+            data=inputs, weight=params["i2h_weight"], bias=params["i2h_bias"], name=prefix + "i2h", **self._of_input
         )
         h2h = F.Convolution(
-            data=state, weight=held["h2h_weight"], bias=held["h2h_bias"], name=prefix + "h2h", **self._of_state
+            data=state, weight=params["h2h_weight"], bias=params["h2h_bias"], name=prefix + "h2h", **self._of_state
         )
         return i2h, h2h
 
@@ -96,9 +96,9 @@ class _ConvRNNCell(_ConvCell):
     def _alias(self) -> str:
         return "conv_rnn"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
-        i2h, h2h = self._products(F, inputs, states[0], held, prefix)
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         output = _activated(F, i2h + h2h, self._activation, prefix + "out")
         return output, [output]
 
@@ -109,9 +109,9 @@ class _ConvLSTMCell(_ConvCell):
     def _alias(self) -> str:
         return "conv_lstm"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
-        i2h, h2h = self._products(F, inputs, states[0], held, prefix)
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         parts = self._parts(F, i2h + h2h, prefix + "slice")
         let_in = F.Activation(parts[0], act_type="sigmoid", name=prefix + "i")
         forget = F.Activation(parts[1], act_type="sigmoid", name=prefix + "f")
@@ -128,9 +128,9 @@ class _ConvGRUCell(_ConvCell):
     def _alias(self) -> str:
         return "conv_gru"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
-        i2h, h2h = self._products(F, inputs, states[0], held, prefix)
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         x, h = self._parts(F, i2h, prefix + "i2h_slice"), self._parts(F, h2h, prefix + "h2h_slice")
         reset = F.Activation(x[0] + h[0], act_type="sigmoid", name=prefix + "r_act")
         update = F.Activation(x[1] + h[1], act_type="sigmoid", name=prefix + "z_act")
@@ -222,13 +222,13 @@ class LSTMPCell(Layer, HybridRecurrentCell):
         sizes = self._projection_size, self._hidden_size
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix, rows = f"t{self._counter}_", 4 * self._hidden_size
         i2h = F.FullyConnected(
-            data=inputs, weight=held["i2h_weight"], bias=held["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
+            data=inputs, weight=params["i2h_weight"], bias=params["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
         )
         h2h = F.FullyConnected(
-            data=states[0], weight=held["h2h_weight"], bias=held["h2h_bias"], num_hidden=rows, name=prefix + "h2h"
+            data=states[0], weight=params["h2h_weight"], bias=params["h2h_bias"], num_hidden=rows, name=prefix + "h2h"
         )
         parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=prefix + "slice")
         let_in, forget, change, let_out = (
@@ -237,9 +237,8 @@ class LSTMPCell(Layer, HybridRecurrentCell):
         )
         state = F.elemwise_add(forget * states[1], let_in * change, name=prefix + "state")
         hidden = F.elemwise_mul(let_out, F.Activation(state, act_type="tanh"), name=prefix + "hidden")
-        output = F.FullyConnected(
-            data=hidden, num_hidden=self._projection_size, weight=held["h2r_weight"], no_bias=True, name=prefix + "out"
-        )
+        size, weight = self._projection_size, params["h2r_weight"]
+        output = F.FullyConnected(data=hidden, num_hidden=size, weight=weight, no_bias=True, name=prefix + "out")
         return output, [output, state]
 
     def __repr__(self) -> str:

@@ -38,10 +38,10 @@ class _Row:
         layers = list(self._children.values())[key]
         if not isinstance(layers, list):
             return layers
-        made = type(self)(prefix=self.prefix)  # type: ignore[call-arg,attr-defined]
-        with made.name_scope():  # type: ignore[attr-defined]
-            made.add(*layers)
-        return made
+        part = type(self)(prefix=self.prefix)  # type: ignore[call-arg,attr-defined]
+        with part.name_scope():  # type: ignore[attr-defined]
+            part.add(*layers)
+        return part
 
     def __len__(self) -> int:
         return len(self._children)
@@ -84,8 +84,8 @@ class HybridSequential(_Row, HybridBlock):
         return [x, *args] if args else x
 
 
-def _split(found: Any) -> tuple[tuple[Any, ...], Any]:
-    return (tuple(found[1:]), found[0]) if isinstance(found, list | tuple) else ((), found)
+def _split(result: Any) -> tuple[tuple[Any, ...], Any]:
+    return (tuple(result[1:]), result[0]) if isinstance(result, list | tuple) else ((), result)
 
 
 class Dense(Layer):
@@ -219,10 +219,10 @@ class HybridLambda(HybridBlock):
 
 
 def _function(name: str, modules: tuple[Any, ...]) -> list[Callable[..., Any]]:
-    lacking = next((held for held in modules if not hasattr(held, name)), None)
+    lacking = next((module for module in modules if not hasattr(module, name)), None)
     if lacking is not None:
         raise AssertionError(f"mx.{lacking.__name__.rpartition('.')[2]} has no function {name}")
-    return [getattr(held, name) for held in modules]
+    return [getattr(module, name) for module in modules]
 
 
 class BatchNorm(Layer):

@@ -58,8 +58,8 @@ def begun(cell: Any, F: Any, begin_state: Any, batch: int) -> Any:
 def masked(F: Any, outputs: Any, length: int, valid_length: Any, axis: int, merge: bool) -> Any:
     """Return a sequence with zeros behind the valid steps of each sample."""
     whole = outputs if is_whole(outputs) else F.stack(*outputs, axis=axis)
-    found = F.SequenceMask(whole, sequence_length=valid_length, use_sequence_length=True, axis=axis)
-    return found if merge else list(F.split(found, num_outputs=length, axis=axis, squeeze_axis=True))
+    result = F.SequenceMask(whole, sequence_length=valid_length, use_sequence_length=True, axis=axis)
+    return result if merge else list(F.split(result, num_outputs=length, axis=axis, squeeze_axis=True))
 
 
 class RecurrentCell(Block):
@@ -86,11 +86,11 @@ class RecurrentCell(Block):
         """States before the first step, made by `func`. Raises AssertionError for a cell within a modifier."""
         if self._modified:
             raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
-        found = []
+        states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
-            found.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **(info | kwargs)))
-        return found
+            states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **(info | kwargs)))
+        return states
 
     def unroll(
         self,
@@ -121,9 +121,9 @@ class RecurrentCell(Block):
         if valid_length is not None:
             states = [
                 F.SequenceLast(
-                    F.stack(*held, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0
+                    F.stack(*column, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0
                 )
-                for held in zip(*passed, strict=True)
+                for column in zip(*passed, strict=True)
             ]
             outputs = masked(F, outputs, length, valid_length, axis, True)
         return as_sequence(length, outputs, layout, merge)[0], states
@@ -184,13 +184,13 @@ class _Cell(Layer, HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(self.STATES)]
 
-    def _products(self, F: Any, inputs: Any, state: Any, held: dict[str, Any], prefix: str) -> tuple[Any, Any]:
+    def _products(self, F: Any, inputs: Any, state: Any, params: dict[str, Any], prefix: str) -> tuple[Any, Any]:
         rows = self.GATES * self._hidden_size
         i2h = F.FullyConnected(
-            data=inputs, weight=held["i2h_weight"], bias=held["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
+            data=inputs, weight=params["i2h_weight"], bias=params["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
         )
         h2h = F.FullyConnected(
-            data=state, weight=held["h2h_weight"], bias=held["h2h_bias"], num_hidden=rows, name=prefix + "h2h"
+            data=state, weight=params["h2h_weight"], bias=params["h2h_bias"], num_hidden=rows, name=prefix + "h2h"
         )
         return i2h, h2h
 
@@ -215,9 +215,9 @@ class RNNCell(_Cell):
     def _alias(self) -> str:
         return "rnn"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
-        i2h, h2h = self._products(F, inputs, states[0], held, prefix)
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         total = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
         output = _activated(F, total, self._activation, prefix + "out")
         return output, [output]
@@ -237,9 +237,9 @@ class LSTMCell(_Cell):
     def _alias(self) -> str:
         return "lstm"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
-        i2h, h2h = self._products(F, inputs, states[0], held, prefix)
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         gates = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
         parts = F.SliceChannel(gates, num_outputs=4, name=prefix + "slice")
         let_in = _activated(F, parts[0], self._recurrent_activation, prefix + "i")
@@ -262,10 +262,10 @@ class GRUCell(_Cell):
     def _alias(self) -> str:
         return "gru"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
         state = states[0]
-        i2h, h2h = self._products(F, inputs, state, held, prefix)
+        i2h, h2h = self._products(F, inputs, state, params, prefix)
         x = F.SliceChannel(i2h, num_outputs=3, name=prefix + "i2h_slice")
         h = F.SliceChannel(h2h, num_outputs=3, name=prefix + "h2h_slice")
         reset = F.Activation(

@@ -80,8 +80,8 @@ class _Layer(Layer):
             states = self.begin_state(0, symbol.zeros)
         elif not isinstance(states, list | tuple):
             states = [states]
-        outputs, found = super().__call__(inputs, list(states))
-        return outputs if alone else [outputs, found]
+        outputs, last = super().__call__(inputs, list(states))
+        return outputs if alone else [outputs, last]
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         """Return the outputs, and the states behind the last step. Raises ValueError for states of another shape."""
@@ -96,7 +96,7 @@ class _Layer(Layer):
         if swaps:
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         packed = F._internal._rnn_param_concat(*self._flat(params), dim=0)
-        found = F.RNN(
+        results = F.RNN(
             inputs,
             packed,
             *states,
@@ -110,8 +110,8 @@ class _Layer(Layer):
             mode=self._mode,
             **self._clip,
         )
-        outputs = F.swapaxes(found[0], dim1=0, dim2=1) if swaps else found[0]
-        return outputs, [found[place] for place in range(1, 1 + self.STATES)]
+        outputs = F.swapaxes(results[0], dim1=0, dim2=1) if swaps else results[0]
+        return outputs, [results[place] for place in range(1, 1 + self.STATES)]
 
     def infer_shape(self, inputs: Any, *args: Any) -> None:
         """Give the parameters the shapes that follow from the data."""
@@ -120,8 +120,8 @@ class _Layer(Layer):
 
     def _finish(self, args: Any, read: set[str]) -> None:
         self.infer_shape(args[0])
-        for held in self.params.values():
-            held._finish_deferred_init()
+        for parameter in self.params.values():
+            parameter._finish_deferred_init()
 
     def _flat(self, params: dict[str, Any]) -> list[Any]:
         """Return the parameters in the order of the packed vector: all weights, then all biases."""

@@ -39,29 +39,29 @@ class _Stack(RecurrentCell):
 
     def _stepped(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         self._counter += 1
-        found: list[Any] = []
+        after: list[Any] = []
         begin = 0
         for cell in self._cells():
             count = len(cell.state_info())
             inputs, new = cell(inputs, states[begin : begin + count])
             begin += count
-            found += new
-        return inputs, found
+            after += new
+        return inputs, after
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """Return the outputs of the highest cell and the last states of all, each cell unrolled after the other."""
-        held, _, F, batch = as_sequence(length, inputs, layout, None)
+        steps, _, F, batch = as_sequence(length, inputs, layout, None)
         states = begun(self, F, begin_state, batch)
         cells = self._cells()
-        found: list[Any] = []
+        after: list[Any] = []
         begin = 0
         for place, cell in enumerate(cells):
             count = len(cell.state_info())
             merge_outputs = merge if place == len(cells) - 1 else None
-            held, new = cell.unroll(length, held, states[begin : begin + count], layout, merge_outputs, valid_length)
+            steps, new = cell.unroll(length, steps, states[begin : begin + count], layout, merge_outputs, valid_length)
             begin += count
-            found += new
-        return held, found
+            after += new
+        return steps, after
 
     def __repr__(self) -> str:
         rows = "\n".join(f"({key}): " + repr(cell).replace("\n", "\n  ") for key, cell in self._children.items())
@@ -118,11 +118,11 @@ class DropoutCell(HybridRecurrentCell):
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """Return a sequence that is whole at once, another one step by step."""
-        held, _, F, _ = as_sequence(length, inputs, layout, merge)
-        if is_whole(held):
-            found: tuple[Any, Any] = self.hybrid_forward(F, held, begin_state or [])
-            return found
-        return super()._unroll(length, held, begin_state, layout, merge, None)
+        steps, _, F, _ = as_sequence(length, inputs, layout, merge)
+        if is_whole(steps):
+            step: tuple[Any, Any] = self.hybrid_forward(F, steps, begin_state or [])
+            return step
+        return super()._unroll(length, steps, begin_state, layout, merge, None)
 
     def __repr__(self) -> str:
         return f"DropoutCell(rate={self._rate}, axes={self._axes})"
@@ -141,21 +141,21 @@ class ModifierCell(HybridRecurrentCell):
     @property
     def params(self) -> ParameterDict:
         """The parameters of the cell within."""
-        found: ParameterDict = self.base_cell.params
-        return found
+        parameters: ParameterDict = self.base_cell.params
+        return parameters
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.base_cell.state_info(batch_size)
-        return found
+        info: list[dict[str, Any]] = self.base_cell.state_info(batch_size)
+        return info
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of the cell within before the first step."""
         if self._modified:
             raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
         self.base_cell._modified = False
-        found: list[Any] = self.base_cell.begin_state(batch_size, func, **kwargs)
+        states: list[Any] = self.base_cell.begin_state(batch_size, func, **kwargs)
         self.base_cell._modified = True
-        return found
+        return states
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell})"
@@ -208,12 +208,12 @@ class ResidualCell(ModifierCell):
         outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge, valid_length)
         self.base_cell._modified = True
         merge = is_whole(outputs) if merge is None else merge
-        held, axis, F, _ = as_sequence(length, inputs, layout, merge)
+        steps, axis, F, _ = as_sequence(length, inputs, layout, merge)
         if valid_length is not None:
-            held = masked(F, held, length, valid_length, axis, merge)
+            steps = masked(F, steps, length, valid_length, axis, merge)
         if merge:
-            return F.elemwise_add(outputs, held), states
-        return [F.elemwise_add(output, read) for output, read in zip(outputs, held, strict=True)], states
+            return F.elemwise_add(outputs, steps), states
+        return [F.elemwise_add(output, read) for output, read in zip(outputs, steps, strict=True)], states
 
 
 class BidirectionalCell(HybridRecurrentCell):
@@ -257,8 +257,8 @@ class BidirectionalCell(HybridRecurrentCell):
             outputs = F.concat(l_outputs, r_outputs, dim=2, name=f"{self._output_prefix}out")
         else:
             outputs = [
-                F.concat(one, other, dim=1, name=f"{self._output_prefix}t{place}")
-                for place, (one, other) in enumerate(zip(l_outputs, r_outputs, strict=True))
+                F.concat(left_output, other, dim=1, name=f"{self._output_prefix}t{place}")
+                for place, (left_output, other) in enumerate(zip(l_outputs, r_outputs, strict=True))
             ]
         if valid_length is not None:
             outputs = masked(F, outputs, length, valid_length, axis, merge)
