@@ -6,7 +6,7 @@ import argparse
 from glob import has_magic
 from typing import TYPE_CHECKING
 
-from .checked import checked_model
+from .model import checked_model
 from .options import (
     PROVIDER,
     SOURCE_HELP,

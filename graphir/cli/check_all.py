@@ -23,7 +23,7 @@ from graphir.safety.foreign_text import in_one_line, one_line
 from graphir.safety.limits import Limits, limited
 from graphir.structure.look import harmless, look
 
-from .checked import checked_model
+from .model import checked_model
 from .sources import shown_sources
 
 if TYPE_CHECKING:

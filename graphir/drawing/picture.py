@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +16,19 @@ from graphir.graph import Graph
 from graphir.safety.arguments import expect
 
 from .blocks import Box, tree_of
+from .layout import PlotExtraMissing, need
 from .levels import Level, levels_of
 from .looks import Looks
 from .marks import Marks, marks_of_difference, marks_of_report, names_of
 from .scenes import MOST_OPEN, Scene, initially_open, scenes_of
+from .svg import escape
 
 if TYPE_CHECKING:
     from graphir.analysis.diff import Difference
     from graphir.graph import Node
 
     from .svg import Drawing
+
 
 SUFFIXES = (".html", ".svg", ".png", ".dot")
 
@@ -109,7 +113,7 @@ class Plot:
     def png(self) -> bytes:
         """Return the picture of `svg` in pixels. Raises PlotExtraMissing where fast-sugiyama or resvg-py is not
         installed."""
-        from .raster import png_of
+        from .picture import png_of
 
         return png_of(self.svg())
 
@@ -187,3 +191,43 @@ def _side(graph: Graph, title: str, marks: Marks, like: Mapping[Node, Node]) -> 
     """Return one side; `like` are the counterparts of the second one's nodes, which it is collapsed like."""
     root = tree_of(graph, like=like)
     return PlotSide(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)
+
+
+MOST_PIXELS = 16_000
+MOST_AREA = 64_000_000
+SHARP = 2.0
+_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
+
+
+def png_of(svg: str) -> bytes:
+    """Return the picture, on white, at twice its size as long as it has no more than 64 million pixels.
+
+    Raises PlotExtraMissing where resvg-py is not installed.
+    """
+    renderer = need("resvg_py", "a .png")
+    match = _SIZE.search(svg)
+    assert match is not None
+    width, height = float(match[1]), float(match[2])
+    sharp = min(SHARP, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
+    image: bytes = bytes(renderer.svg_to_bytes(svg_string=svg, background="white", width=max(1, round(width * sharp))))
+    return image
+
+
+MOST_NODES = 20_000
+MOST_LINES = 60
+
+
+def html_of(graph: Graph) -> str:
+    """Return a picture without scripts; the first lines of the text of very large graphs, and where no library
+    draws."""
+    if len(graph) <= MOST_NODES:
+        try:
+            return plot(graph)._repr_html_()
+        except PlotExtraMissing as missing:
+            note = str(missing)
+    else:
+        note = f"{len(graph):,} nodes are many for a notebook; graphir.plot(graph, path='graph.html') draws them"
+    lines = str(graph).split("\n")
+    more = [f"... and {len(lines) - MOST_LINES:,} more lines"] if len(lines) > MOST_LINES else []
+    text = "\n".join(escape(line) for line in [*lines[:MOST_LINES], *more])
+    return f"<p>{escape(note)}</p><pre>{text}</pre>"

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 from graphir.converters.table import FORMATS
 from graphir.verification.verdict import Verdict
 
-from .claims import NO_RUN, open_claims, proven_claims
 from .layers_html import LEGEND, comparisons, layers_section, row_ids
 from .page import HtmlCell, TableShape, banner, bar, copyable, escape, facts, fold, footer, page, section, table
 from .text import folded_text, plural, size
 from .usage import inputs_of, option_of, program
-from .verification import cause_text, headline, meaning, verification_json, worst_sets
+from .verification import (
+    NO_RUN,
+    cause_text,
+    headline,
+    meaning,
+    open_claims,
+    proven_claims,
+    verification_json,
+    worst_sets,
+)
 
 if TYPE_CHECKING:
     from graphir.accuracy import AccuracyReport

@@ -48,19 +48,19 @@ class ValuesReport(Printed):
     graph: Graph
 
     def __bool__(self) -> bool:
-        from .values import count_known
+        from .shapes import count_known
 
         return not count_known(self.graph)["unknown"]
 
     def to_text(self, *, verbose: bool = False) -> str:
         """Return one line a value, and how many are known."""
-        from .values import values_text
+        from .shapes import values_text
 
         return f"{self.title}\n\n{values_text(self.graph)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return values and counts as plain data."""
-        from .values import count_known, values
+        from .shapes import count_known, values
 
         return {"values": values(self.graph), "summary": count_known(self.graph)}
 

@@ -73,7 +73,7 @@ class GraphStore:
 
     def _repr_html_(self) -> str:
         """Return the graph for a notebook: a picture without scripts, or a text without the library that draws."""
-        drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
+        drawer = import_module("graphir.drawing.picture")  # found by its name: a graph needs no picture of itself
         return str(drawer.html_of(self))
 
     @property
