@@ -187,6 +187,17 @@ class Hardmax(_AlongAxis):
     work = Each()
 
 
+class Noise(enum.Enum):
+    """What a Dropout does in training: it drops elements and scales the others (ZEROS), drops them to where SELU ends
+    and keeps mean and variance (ALPHA), or multiplies by normal numbers around 1 with the variance ratio / (1 - ratio)
+    (FACTORS), or adds normal numbers around 0 with the standard deviation `ratio` (TERMS)."""
+
+    ZEROS = "zeros"
+    ALPHA = "alpha"
+    FACTORS = "factors"
+    TERMS = "terms"
+
+
 @operator
 class Dropout(Operator):
     """data with random elements set to 0 and the others scaled by 1 / (1 - ratio), if `training_mode` is true.
@@ -201,6 +212,7 @@ class Dropout(Operator):
     rounding, elementwise = Rounding.MOVES, Elementwise.ALONE
     work = INFERENCE
     seed: int | None = None
+    noise: Noise = Noise.ZEROS
 
     def infer(self, data: TensorType, ratio: Operand = None, training_mode: Operand = None) -> tuple[TensorType, ...]:
         if training_mode is not None and training_mode.dtype not in (None, DType.BOOL):

@@ -185,11 +185,20 @@ def export_celu(node: ExportNode[ir.Celu]) -> None:
     node.emit("Add", [node.step("Max", [x, zero]), node.step("Min", [bent, zero])])
 
 
-DIRECT = (ir.Sigmoid, ir.Tanh, ir.Softmax, ir.LogSoftmax, ir.Hardmax, ir.Dropout)
+def export_dropout(node: ExportNode[ir.Dropout]) -> None:
+    """Write Dropout; noise of another distribution, which acts in training only, is the data as they are."""
+    if node.op.noise is ir.Noise.ZEROS:
+        node.emit("Dropout", node.input_names(), seed=node.op.seed)
+    else:
+        node.emit("Identity", node.input_names()[:1])
+
+
+DIRECT = (ir.Sigmoid, ir.Tanh, ir.Softmax, ir.LogSoftmax, ir.Hardmax)
 EXPORTS = table(
     *rows(DIRECT, direct()),
     row(ir.Relu, export_relu),
     row(ir.Celu, export_celu),
+    row(ir.Dropout, export_dropout),
     row(ir.Gelu, by_opset({1: compose_gelu, 20: export_gelu})),
     row(ir.Elu, unless_composed(direct(), compose_elu)),
     row(ir.HardSigmoid, unless_composed(direct(), compose_hard_sigmoid)),

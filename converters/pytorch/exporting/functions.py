@@ -1,4 +1,4 @@
-"""The functions that a module's file may have: read as text from `functions/`, never run here."""
+"""The functions and classes that a module's file may have: read as text from `functions/`, never run here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def all_functions() -> dict[str, Function]:
     for path in sorted(FOLDER.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
                 result[node.name] = Function(ast.get_source_segment(text, node) or "", frozenset(names))
     return result

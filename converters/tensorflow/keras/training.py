@@ -14,14 +14,20 @@ from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.context import Layer
 from graphir.decisions import DecisionKind
+from graphir.ops.activation import Noise
 from graphir.ops.normalization import BatchNormalization
 from graphir.ops.shape import Transpose
 
 # Layers that act in training only, in a way that the graph has no operator for.
-LEFT_OUT = (
-    "AlphaDropout", "GaussianDropout", "GaussianNoise",
-    *(f"Random{name}" for name in ("Brightness", "Contrast", "Flip", "Rotation", "Translation", "Zoom")),
-)  # fmt: skip
+LEFT_OUT = tuple(
+    f"Random{name}" for name in ("Brightness", "Contrast", "Flip", "Rotation", "Translation", "Zoom")
+)
+# Layers of noise, with the name of the number that says how much.
+NOISES = {
+    "AlphaDropout": ("rate", Noise.ALPHA),
+    "GaussianDropout": ("rate", Noise.FACTORS),
+    "GaussianNoise": ("stddev", Noise.TERMS),
+}
 
 
 def dropout(layer: Layer) -> Endpoint:
@@ -37,13 +43,23 @@ def spatial_dropout(layer: Layer) -> Endpoint:
     return _drop(layer, range(first, first + space))
 
 
+def noise(layer: Layer) -> Endpoint:
+    """Noise of another distribution. An AlphaDropout whose mask is shared along axes is left out."""
+    name, kind = NOISES[layer.class_name]
+    if 1 in (layer.config.get("noise_shape") or ()):
+        return left_out(layer)
+    return layer.apply(partial(_import_dropout, float(layer.config[name]), (), noise=kind), "noise", [layer.data])
+
+
 def _drop(layer: Layer, shared: Sequence[int]) -> Endpoint:
     rate = float(layer.config.get("rate", 0.5))
     return layer.apply(partial(_import_dropout, rate, shared), "dropout", [layer.data])
 
 
-def _import_dropout(rate: float, shared: Sequence[int], node: ImportNode) -> Imported:
-    return dropped(node, node.input(0), rate, shared)
+def _import_dropout(
+    rate: float, shared: Sequence[int], node: ImportNode, noise: Noise = Noise.ZEROS
+) -> Imported:
+    return dropped(node, node.input(0), rate, shared, noise)
 
 
 def left_out(layer: Layer) -> Endpoint:
@@ -104,4 +120,5 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Dropout": dropout,
     **{f"SpatialDropout{space}D": spatial_dropout for space in (1, 2, 3)},
     **dict.fromkeys(LEFT_OUT, left_out),
+    **dict.fromkeys(NOISES, noise),
 }

@@ -131,6 +131,50 @@ def test_a_reader_trains_another_head(digits: Any) -> None:
     assert correct > 0.95
 
 
+NOISE = """
+import keras, numpy as np
+from keras import layers
+keras.utils.set_random_seed(0)
+noises = [layers.GaussianNoise(0.7), layers.GaussianDropout(0.3), layers.AlphaDropout(0.2), layers.Dropout(0.4)]
+data = np.random.default_rng(0).normal(1, 1, (400, 500)).astype(np.float32)
+results = {}
+for layer in noises:
+    name = type(layer).__name__
+    source = keras.Input((500,))
+    keras.Model(source, layer(source)).save(f"{name}.keras")
+    results[name] = np.array(layer(data, training=True))
+np.savez("noise.npz", data=data, **results)
+"""
+NOISES = {
+    "GaussianNoise": "GaussianNoise(0.7)",
+    "GaussianDropout": "GaussianDropout(0.3)",
+    "AlphaDropout": "nn.AlphaDropout(0.2)",
+    "Dropout": "nn.Dropout(0.4)",
+}
+
+
+def test_noise_is_that_of_keras(tmp_path: Path) -> None:
+    """What was added or multiplied has the mean, deviation and lowest numbers of live Keras; nothing in eval mode."""
+    need_torch()
+    import torch
+
+    run_keras(NOISE, tmp_path)
+    torch.manual_seed(0)
+    with np.load(tmp_path / "noise.npz") as arrays:
+        data, expected = torch.from_numpy(arrays["data"]), {name: arrays[name] for name in NOISES}
+    for name, constructor in NOISES.items():
+        path = tmp_path / f"{name.lower()}_net.py"
+        assert main(["convert", str(tmp_path / f"{name}.keras"), str(path), "--training", "--verify"]) == 0
+        text = path.read_text()
+        assert f" = {constructor}\n" in text
+        assert ("class GaussianNoise" in text) == (name == "GaussianNoise")
+        net = imported(path).load()
+        result = net(data).numpy()
+        assert torch.equal(net.eval()(data), data)
+        for values in (np.mean, np.std, lambda array: np.quantile(array, (0.1, 0.3, 0.9))):
+            np.testing.assert_allclose(values(result), values(expected[name]), atol=0.02, err_msg=name)
+
+
 KERAS = """
 import sys
 import keras, numpy as np
@@ -168,7 +212,8 @@ def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
     assert "nn.BatchNorm2d(8, eps=0.001, momentum=0.2)" in text
     assert "momentum=0.01" in text
     assert "nn.Dropout(0.25)" in text
-    assert "It is written for training, which will miss:\n- noise/inference: GaussianNoise" in text
+    assert "will miss" not in text
+    assert "GaussianNoise" not in text  # with a standard deviation of 0 it is nothing
     net = module.load()
     frozen = [name for name, weight in net.named_parameters() if not weight.requires_grad]
     assert frozen == ["bn2.weight", "bn2.bias"]
@@ -260,6 +305,18 @@ LAYERS = {
     "channels first": ("layers.SpatialDropout2D(0.25, data_format='channels_first')", (8, 9, 10), (2, 3)),
     "noise_shape": ("layers.Dropout(0.25, noise_shape=(None, 1, 10))", (9, 10), (1,)),
 }
+
+def test_a_dropout_of_mode_always_drops_in_training_only(tmp_path: Path) -> None:
+    need_torch()
+    import torch
+
+    path, target = tmp_path / "net-symbol.json", tmp_path / "always_net.py"
+    mx.sym.Dropout(DATA, p=0.4, mode="always", name="drop").save(str(path))
+    assert main(["convert", str(path), str(target), "--training", "--input", "data:N,8,9,10"]) == 0
+    assert "MXNet drops at random at inference too, this graph in training only" in target.read_text()
+    check_mask(imported(target).load(), torch.ones(6, 8, 9, 10), 0.4, ())
+
+
 KERAS_MASKS = """
 import keras
 from keras import layers

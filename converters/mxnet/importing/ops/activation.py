@@ -222,14 +222,13 @@ def import_softmax_activation(node: ImportNode) -> Value:
 
 def import_dropout(node: ImportNode) -> Value:
     """Dropout: nothing at inference, unless it is to stay for training."""
-    always = node.attrs["mode"] == "always"
-    if node.training and not always:
-        return dropped(node, node.input(0), node.attrs["p"], node.attrs["axes"] or ())
     text = f"p {node.attrs['p']:.6g}, without effect at inference"
-    if always:
-        text = f"p {node.attrs['p']:.6g} in mode always: MXNet drops at random at inference too, this graph never does"
-    node.decide(DecisionKind.DROPOUT_REMOVED, text)
-    return node.input(0)
+    if always := node.attrs["mode"] == "always":
+        extent = "in training only" if node.training else "never"
+        text = f"p {node.attrs['p']:.6g} in mode always: MXNet drops at random at inference too, this graph {extent}"
+    if always or not node.training:
+        node.decide(DecisionKind.DROPOUT_REMOVED, text)
+    return dropped(node, node.input(0), node.attrs["p"], node.attrs["axes"] or ()) if node.training else node.input(0)
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -101,14 +101,25 @@ def export_shrink(node: ExportNode[ir.Shrink]) -> None:
     node.emit(text if dtype.is_float else node.cast(text, dtype))
 
 
+# Layers that torch has, and classes of the file.
+NOISES = {
+    ir.Noise.ZEROS: "nn.Dropout", ir.Noise.ALPHA: "nn.AlphaDropout", ir.Noise.FACTORS: "GaussianDropout",
+    ir.Noise.TERMS: "GaussianNoise",
+}  # fmt: skip
+
+
 def export_dropout(node: ExportNode[ir.Dropout]) -> None:
-    """Nothing at inference, with a mask of ones; for training nn.Dropout."""
+    """Nothing at inference, with a mask of ones; for training a layer."""
     data, training = node.tensor(), node.known(2)
     if node.optional(2) is not None and training != (0,):
         node.refuse(f"{node.input(2).name} says that elements are dropped at random; only inference is written")
     ratio = "0.5" if node.optional(1) is None else node.number(1)
     if node.export.training and ratio not in (None, "0.0") and not node.is_read(1):
-        layer = node.layer("nn.Dropout", [] if ratio == "0.5" else [ratio])
+        constructor = NOISES[node.op.noise]
+        is_default = constructor.startswith("nn.") and ratio == "0.5"
+        if "." not in constructor:
+            node.function(constructor)
+        layer = node.layer(constructor, [] if is_default else [ratio])
         node.emit(f"{layer}({data})")
         return
     node.alias(data)
