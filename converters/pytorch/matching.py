@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from graphir.converters.pytorch.exporting.design import tensors_of
 from graphir.converters.pytorch.exporting.expression import MARK, references
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Statement
 
@@ -73,7 +72,7 @@ class Network:
 
     def __init__(self, export: Export) -> None:
         constructors = {layer.attribute: MOMENTUM.sub("", layer.constructor) for layer in export.layers.values()}
-        layers = layers_of({key: tensor.shape for key, tensor in tensors_of(export).items()}, constructors)
+        layers = layers_of({key: tensor.shape for key, tensor in export.tensors.items()}, constructors)
         self._statements = list(_flat(export.statements))
         run = dict.fromkeys(name for statement in self._statements for name in ATTRIBUTE.findall(statement.text))
         by_key = {layer.key: layer for layer in layers}

@@ -79,7 +79,6 @@ class Renamed:
 def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> dict[str, Renamed]:
     """Return a module's tensors by the keys of a file of the same network, in that file's order. Raises ExportFailure
     where tensors have no partner or nothing tells them apart."""
-    from graphir.converters.pytorch.exporting.design import tensors_of
     from graphir.converters.pytorch.exporting.exporter import export_copy
     from graphir.converters.pytorch.matching import COUNTER, Network, layers_of, match_by_order, match_graphs
     from graphir.serial.weights import Weights
@@ -94,7 +93,7 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
         other = export_copy(graph)
         match, keys = match_graphs(Network(module.export), Network(other.export)), other.export.sources
     _check(match, like)
-    tensors, result = tensors_of(module.export), {}
+    tensors, result = module.export.tensors, {}
     for layer, partner in match.pairs.items():
         for name, _ in partner.shapes:
             old, new = (f"{key}.{name}" if name else key for key in (layer, partner.key))

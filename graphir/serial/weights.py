@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -109,31 +110,38 @@ class Store:
 
     def header(self) -> bytes:
         """Return the file up to the first tensor. Fixes `offsets`, the place of each tensor in the file."""
-        order = sorted(self.tensors, key=lambda key: -max(1, self.tensors[key].dtype.bits // 8))
-        entries: dict[str, Json] = {"__metadata__": {"format": self._form}}
-        end = 0
-        for key in order:
-            tensor = self.tensors[key]
-            name, shape = stored_form(tensor.dtype, tensor.shape)
-            start, end = end, end + tensor.nbytes
-            entries[key] = {"dtype": name, "shape": shape, "data_offsets": [start, end]}
-            self.offsets[key] = start
-        text = json.dumps(entries, separators=(",", ":")).encode("ascii")
-        text += b" " * (-(8 + len(text)) % ALIGNMENT)
-        if len(text) > LARGEST_HEADER:
-            raise ExportFailure(f"the weights' header would take {len(text)} bytes; safetensors reads {LARGEST_HEADER}")
-        self.tensors = {key: self.tensors[key] for key in order}
-        self.offsets = {key: offset + 8 + len(text) for key, offset in self.offsets.items()}
-        return len(text).to_bytes(8, "little") + text
+        order = sorted(self.tensors.items(), key=lambda item: -max(1, item[1].dtype.bits // 8))
+        parts, offsets, end = [f'"__metadata__":{{"format":{json.dumps(self._form)}}}'], [], 0
+        for key, tensor in order:
+            start, (text, size) = end, _entry_form(tensor.dtype, tensor.shape)
+            end += size
+            offsets.append(start)
+            parts.append(f"{json.dumps(key)}:{text}[{start},{end}]}}")
+        header = f"{{{','.join(parts)}}}".encode("ascii")
+        header += b" " * (-(8 + len(header)) % ALIGNMENT)
+        if len(header) > LARGEST_HEADER:
+            limit = f"safetensors reads {LARGEST_HEADER}"
+            raise ExportFailure(f"the weights' header would take {len(header)} bytes; {limit}")
+        self.tensors = dict(order)
+        self.offsets = {key: offset + 8 + len(header) for (key, _), offset in zip(order, offsets, strict=True)}
+        return len(header).to_bytes(8, "little") + header
 
     def write(self, file: IO[bytes]) -> None:
         """Stream the file, one tensor after the other."""
         file.write(self.header())
         with SourceFiles() as sources:
             for key, tensor in self.tensors.items():
-                written = tensor.write_to(file, sources)
-                if written != tensor.nbytes:
-                    raise ExportFailure(f"the tensor {key} gave {written} bytes, expected {tensor.nbytes}")
+                written, (_, size) = tensor.write_to(file, sources), _entry_form(tensor.dtype, tensor.shape)
+                if written != size:
+                    raise ExportFailure(f"the tensor {key} gave {written} bytes, expected {size}")
+
+
+@lru_cache(1 << 12)
+def _entry_form(dtype: DType, shape: tuple[int, ...]) -> tuple[str, int]:
+    """Return a tensor's entry in the header up to its place, and the bytes that it takes there."""
+    name, sizes = stored_form(dtype, shape)
+    form = json.dumps({"dtype": name, "shape": sizes}, separators=(",", ":"))
+    return f'{form[:-1]},"data_offsets":', byte_size(dtype, shape)
 
 
 def _is_inline(dtype: DType) -> bool:

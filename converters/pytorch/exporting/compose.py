@@ -49,6 +49,16 @@ class Parameter(NamedTuple):
     name: str
 
 
+class Line(NamedTuple):
+    """A statement with the text that it has once others are written inside it, all that this reads, and how many are
+    inside each other."""
+
+    statement: Statement
+    text: str
+    reads: tuple[int, ...]
+    depth: int = 0
+
+
 class Body:
     """The statements of a `forward` and what it returns, as lines. `values` are the graph's values by number; `inputs`
     are the arguments. With `says_shapes` comments give shapes where they change, with `records` every value is told to
@@ -71,14 +81,15 @@ class Body:
         self._records = records
         self.recorded: list[str] = []
         self._outputs = list(outputs)
-        if not records:
-            counts = Counter(number for statement in statements for number in statement.reads)
+        if records:
+            self._lines = [Line(statement, statement.text, statement.reads) for statement in statements]
+        else:
+            counts = Counter([number for statement in statements for number in statement.reads])
             counts.update(number for text in outputs for number in references(text))
-            statements = _joined(statements, counts)
-        self._statements = list(statements)
+            self._lines = _joined(statements, counts)
         self._names: dict[int, str] = {}
         self._holders: dict[str, int] = {}
-        self._last_use = last_reads(self._statements, outputs)
+        self._last_use = last_reads([line.reads for line in self._lines], outputs)
         for number, name in inputs:
             self._take(number, name)
 
@@ -86,30 +97,30 @@ class Body:
         """Yield the lines of the body, the last one returns the outputs."""
         shown: object = None
         typed = tuple(f"{name}{sign}" for name in self._holders for sign in (".", " ", "["))
-        for place, statement in enumerate(self._statements):
+        for place, (statement, text, *_) in enumerate(self._lines):
             value = statement.value
             shape = value.type.shape if value is not None and isinstance(value.type, TensorType) else None
             comment = ""
-            if shape is not None and len(shape) > 1 and shape != shown:
+            if shape is not None and shape != shown and len(shape) > 1:
                 comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
             comment = comment if self._says_shapes else ""
-            if self._is_result(statement):
-                text = with_names(statement.text, self._names)
-                if text.startswith((*typed, *TYPED)) and not text.startswith(UNTYPED):
-                    yield from lines_of(f"return {text}", 2, comment)
+            if place == len(self._lines) - 1 and self._is_result(statement):
+                result = with_names(text, self._names)
+                if result.startswith((*typed, *TYPED)) and not result.startswith(UNTYPED):
+                    yield from lines_of(f"return {result}", 2, comment)
                     return
-            yield from self._statement(statement, place, 2, comment)
+            yield from self._statement(statement, text, place, 2, comment)
         result = ", ".join(with_names(text, self._names) for text in self._outputs)
         yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
 
     def _is_result(self, statement: Statement) -> bool:
         """Return whether a statement gives what the body returns and nothing else."""
-        if self._records or statement is not self._statements[-1] or statement.blocks or statement.pattern:
+        if self._records or statement.blocks or statement.pattern:
             return False
         return [expr(text) for text in self._outputs] == [Reference(number) for number in statement.targets]
 
     def _statement(
-        self, statement: Statement, place: int, depth: int, comment: str = "", *, in_block: bool = False
+        self, statement: Statement, text: str, place: int, depth: int, comment: str = "", *, in_block: bool = False
     ) -> Iterator[str]:
         if statement.targets:
             self._name_targets(statement, place, in_block=in_block or bool(statement.blocks))
@@ -117,11 +128,11 @@ class Body:
             if header:
                 yield from lines_of(with_names(header, self._names), depth)
             for inner in block:
-                yield from self._statement(inner, place, depth + bool(header), in_block=True)
+                yield from self._statement(inner, inner.text, place, depth + bool(header), in_block=True)
             if header and not block:
                 yield from lines_of("pass", depth + 1)
         if not statement.blocks:
-            text = with_names(statement.text, self._names)
+            text = with_names(text, self._names)
             if statement.targets:
                 names = [self._names.get(number, "_") for number in statement.targets]
                 left = statement.pattern.format(*names) if statement.pattern else ", ".join(names)
@@ -155,7 +166,7 @@ class Body:
             # A block may read anything again that it reads once.
             self._take(number, self._free_name(wanted, place - 1 if in_block else place))
             if in_block:
-                self._last_use[number] = len(self._statements) + 1
+                self._last_use[number] = len(self._lines) + 1
 
     def _wanted(self, value: Value | None, *, is_chain: bool) -> Iterator[str]:
         """Yield what a value may be called, CHAIN first if it may be that. In a class that is used several times it has
@@ -210,7 +221,7 @@ def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list
 def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Return the statements in an order where those that read no input stand before the first one that reads them."""
     waiting: dict[int, tuple[Statement, int]] = {}
-    settings: set[int] = set()
+    known: set[int] = set()  # what is waiting, and sizes and devices
 
     def released(statement: Statement) -> Iterator[Statement]:
         for number in statement.reads:
@@ -218,24 +229,22 @@ def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
                 earlier, _ = waiting[number]
                 for target in earlier.targets:
                     waiting.pop(target, None)
+                    known.discard(target)
                 yield from released(earlier)
         yield statement
 
     for statement in statements:
         if statement.is_setting:
-            settings.update(statement.targets)
+            known.update(statement.targets)
             yield statement
             continue
-        waited = [number for number in statement.reads if number in waiting]
-        if len(waited) + sum(number in settings for number in statement.reads) == len(statement.reads):
-            depth = 1 + max((waiting[number][1] for number in waited), default=0)
+        if known.issuperset(statement.reads):
+            depth = 1 + max([waiting[number][1] for number in statement.reads if number in waiting], default=0)
             if depth <= DEEPEST and statement.targets and not (statement.keeps or statement.blocks):
                 waiting |= dict.fromkeys(statement.targets, (statement, depth))
+                known.update(statement.targets)
                 continue
-        if waited:
-            yield from released(statement)
-        else:
-            yield statement
+        yield from released(statement) if waiting else (statement,)
     while waiting:
         yield from released(waiting.pop(next(iter(waiting)))[0])
 
@@ -253,31 +262,33 @@ def _needed_blocks(
     return live_blocks
 
 
-def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
+def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Line]:
     """Return the statements, short ones that a single other one reads first inside of that one."""
-    kept: list[Statement] = []
-    depths: list[int] = []
+    kept: list[Line] = []
     for current in statements:
-        if current.blocks:
-            current = replace(current, blocks=[(header, _joined(block, counts)) for header, block in current.blocks])
-        depth = 0
+        reads, depth = current.reads, 0
         text = start = current.blocks[0][0] if current.blocks else current.text
-        while kept and depths[-1] < DEEPEST and _fits(kept[-1], text, len(current.targets), counts):
-            inner, depth = kept.pop().text, max(depth, depths.pop() + 1)
-            text = replace_first(text, expr(inner))
-        if text is not start and current.blocks:
-            current = replace(current, blocks=[(text, current.blocks[0][1]), *current.blocks[1:]])
+        while kept and kept[-1].depth < DEEPEST and _fits(kept[-1], text, len(current.targets), counts):
+            inner = kept.pop()
+            text, reads, depth = replace_first(text, expr(inner.text)), reads + inner.reads, max(depth, inner.depth + 1)
+        if current.blocks:
+            blocks = [(header, _joined_block(block, counts)) for header, block in current.blocks]
+            current, text = replace(current, blocks=[(text, blocks[0][1]), *blocks[1:]]), current.text
         elif text is not start:
-            current = replace(current, text=Expr(text, level_of(start)))
-        depths.append(depth)
-        kept.append(current)
+            text = Expr(text, level_of(start))
+        kept.append(Line(current, text, reads, depth))
     return kept
 
 
-def last_reads(statements: Sequence[Statement], outputs: Iterable[str]) -> dict[int, int]:
-    """Return by number where each value is read last: outputs are read behind all statements."""
-    last = {number: place for place, statement in enumerate(statements) for number in statement.reads}
-    return last | {number: len(statements) for text in outputs for number in references(text)}
+def _joined_block(block: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
+    """Return the statements of a block with those inside others that fit."""
+    return [replace(statement, text=text) for statement, text, *_ in _joined(block, counts)]
+
+
+def last_reads(reads: Sequence[tuple[int, ...]], outputs: Iterable[str]) -> dict[int, int]:
+    """Return by number where each value is read last of what statements read: outputs are read behind all of them."""
+    last = {number: place for place, numbers in enumerate(reads) for number in numbers}
+    return last | {number: len(reads) for text in outputs for number in references(text)}
 
 
 def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -299,9 +310,10 @@ def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
             yield from targets_of(block)
 
 
-def _fits(inner: Statement, text: str, targets: int, counts: Mapping[int, int]) -> bool:
+def _fits(line: Line, text: str, targets: int, counts: Mapping[int, int]) -> bool:
     """Return whether a statement may stand inside the text of the one behind it, which has so many targets: as what
     that begins with, and short."""
+    inner = line.statement
     if len(inner.targets) != 1 or counts[number := inner.targets[0]] != 1:
         return False
     if inner.keeps or inner.blocks or inner.names or inner.pattern:
@@ -311,7 +323,7 @@ def _fits(inner: Statement, text: str, targets: int, counts: Mapping[int, int]) 
         return False
     if start == 0 and MARK.fullmatch(text):
         return True
-    length = length_of(inner.text, USUAL_NAME)
+    length = length_of(line.text, USUAL_NAME)
     if length > LONGEST_INSIDE:
         return False
     return length + length_of(text, USUAL_NAME) + USUAL_NAME * max(0, targets - 1) <= LONGEST_TOGETHER

@@ -151,26 +151,38 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         value = self.optional(slot)
         return None if value is None or value.producer is not None else value.tensor
 
+    def constants(self, slots: Mapping[str, int]) -> dict[str, Value] | None:
+        """Return the operands in slots that are there, by name, None unless all of them are constant."""
+        inputs = self.inputs
+        values: dict[str, Value] = {}
+        for name, slot in slots.items():
+            value = inputs[slot] if slot < len(inputs) else None
+            if value is not None:
+                if value.producer is not None or value.tensor is None:
+                    return None
+                values[name] = value
+        return values
+
     def layer(
         self,
         constructor: str,
         arguments: Sequence[object],
         options: Mapping[str, str | None] | None = None,
         *,
-        owned: Mapping[str, int] | None = None,
+        owned: Mapping[str, Value] | None = None,
         tensors: Mapping[str, Tensor] | None = None,
         sources: Mapping[str, Value] | None = None,
     ) -> Expr:
-        """Return an nn module made with these arguments, and with options that are not None. `owned` are its tensors
-        that operands hold as they are, by slot; `tensors` are others, made from the elements of `sources`. It gets
+        """Return an nn module made with these arguments, and with options that are not None. `owned` are parameters of
+        the graph that its tensors are as they are; `tensors` are others, made from the elements of `sources`. It gets
         their dtype where that is not float32."""
-        values = {name: self.input(slot) for name, slot in (owned or {}).items()}
-        all_tensors = {name: value.tensor for name, value in values.items() if value.tensor is not None}
+        owned = owned or {}
+        all_tensors = {name: value.tensor for name, value in owned.items() if value.tensor is not None}
         all_tensors |= tensors or {}
         dtypes = {tensor.dtype for tensor in all_tensors.values()}
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
-        text = call(constructor, *map(str, arguments), **(options or {}), dtype=dtype)
-        layer = self.export.layer(self.node, text, all_tensors, values)
+        text = call(constructor, *arguments, **(options or {}), dtype=dtype)
+        layer = self.export.layer(self.node, text, all_tensors, owned)
         for name, value in (sources or {}).items():
             self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = value.name
         return layer

@@ -22,13 +22,20 @@ from graphir.converters.pytorch.exporting.compose import (
     reads_of,
     targets_of,
 )
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references
 from graphir.converters.pytorch.exporting.methods import Method, parts_of
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_scope
-from graphir.converters.pytorch.exporting.pieces import Branch, Piece, best_run, branches_of, merged, without_branch
+from graphir.converters.pytorch.exporting.pieces import (
+    Branch,
+    Piece,
+    best_run,
+    branches_of,
+    merged,
+    with_reference,
+    without_branch,
+)
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
 from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines
-from graphir.tensor import Tensor
 from graphir.types import ANYTHING
 
 MOST_CLASSES = 8
@@ -86,9 +93,6 @@ class _Maker:
         # The order of layers: of a block it is that of its first one.
         self._order = {name: index for index, name in enumerate(export.layers)}
         self._forms: dict[object, int] = {}
-        # Edits until they are applied: statements before and in place of others by identity.
-        self._calls_before: dict[int, list[Statement]] = {}
-        self._instead: dict[int, Statement | None] = {}
 
     def result(self, name: str) -> Design:
         """Return the classes, the network's own last."""
@@ -103,7 +107,7 @@ class _Maker:
         forward = Method("forward", inputs, self._statements, self._outputs, types, export.values, results)
         methods = parts_of(forward) if self._has_parts else [forward]
         keys = {}
-        for key in tensors_of(export):
+        for key in export.tensors:
             first, dot, rest = key.partition(".")
             keys[key] = f"{self._prefixes.get(first, first)}{dot}{rest}"
         frozen = {keys[key]: kind for key, kind in export.frozen.items() if key in keys}
@@ -113,9 +117,9 @@ class _Maker:
 
     def find_blocks(self) -> None:
         """Replace what repeats by calls of blocks, the largest repetition first."""
-        pieces = self._unify_branches()
-        covered = sum(len(piece.statements) for piece in pieces)
-        behind = self._statements[covered:]
+        pieces = self._pieces()
+        behind = self._statements[sum(len(piece.statements) for piece in pieces) :]
+        pieces = self._unify_branches(pieces)
         for _ in range(MOST_CLASSES):
             best = best_run(pieces)
             if best is None:
@@ -123,46 +127,39 @@ class _Maker:
             pieces = self._replace(pieces, *best)
         self._statements = [statement for piece in pieces for statement in piece.statements] + behind
 
-    def _unify_branches(self) -> list[Piece]:
+    def _unify_branches(self, pieces: list[Piece]) -> list[Piece]:
         """Return the pieces once those have one form that differ only by layers on a second path of their input, as a
         projection of the shortcut: these layers become one attribute, which is an nn.Identity where there are none."""
-        plain: dict[object, list[Piece]] = defaultdict(list)
-        pieces = self._pieces()
-        for piece in pieces:
-            plain[piece.form].append(piece)
+        plain: dict[object, list[int]] = defaultdict(list)
+        for index, piece in enumerate(pieces):
+            plain[piece.form].append(index)
         done: dict[object, int] = {}
-        for piece in pieces:
+        edits: dict[int, list[Statement]] = {}
+        for index, piece in enumerate(pieces):
             for branch in branches_of(piece):
                 rest = without_branch(piece, branch)
-                read = {number for statement in rest for number in statement.reads}
-                called = {name for statement in rest for name in statement.attributes}
-                used = [name for name in piece.attributes if name in called]
-                given = [number for number in piece.inputs if number in read]
-                form = self._form(rest, given, used, piece.output)
-                partners = plain.get(form, []) if form is not None else []
+                inputs, attributes = reads_of(rest, set(targets_of(rest)))
+                form = self._form(rest, inputs, attributes, piece.output)
+                partners = [] if form is None or index in edits else plain.get(form, [])
                 if partners:
-                    place = branch.reader
-                    self._add_branch(piece, branch, done.get(form, place))
+                    edits[index] = self._with_shortcut(piece, branch)
                     if form not in done:
-                        for partner in partners:
-                            self._add_identity(partner, place)
-                    done.setdefault(form, place)
+                        done[form] = branch.reader
+                        edits |= {
+                            partner: self._with_identity(pieces[partner], branch.reader)
+                            for partner in partners if partner not in edits
+                        }  # fmt: skip
                     break
-        if not done:
+        if not edits:
             return pieces
-        self._apply_edits()
-        return self._pieces()
-
-    def _apply_edits(self) -> None:
-        """Put new statements in place of others, all at once: each costs no walk through all of them."""
-        before, instead = self._calls_before, self._instead
-        self._statements = [
-            new
-            for old in self._statements
-            for new in (*before.get(id(old), ()), instead.get(id(old), old))
-            if new is not None
-        ]
-        self._calls_before, self._instead = {}, {}
+        given = {number for each in self._statements if not each.is_setting for number in each.targets}
+        result: list[Piece] = []
+        for index, piece in enumerate(pieces):
+            if index in edits:
+                result += self._cut(edits[index], [Reference(piece.output)], given.intersection(piece.inputs))
+            else:
+                result.append(piece)
+        return result
 
     def _put_layer(self, attribute: str, constructor: str, instead_of: Sequence[str]) -> None:
         """Make a layer in the place of the first of others, which go."""
@@ -179,8 +176,8 @@ class _Maker:
             self._prefixes[name] = key + self._prefixes.get(name, name).removeprefix(attribute)
             outer.append(name)
 
-    def _add_branch(self, piece: Piece, branch: Branch, place: int) -> None:
-        """Make the layers of a branch one attribute, whose call comes first."""
+    def _with_shortcut(self, piece: Piece, branch: Branch) -> list[Statement]:
+        """Return a piece's statements with the layers of a branch as one attribute, whose call comes first."""
         attributes = [statement.attributes[0] for statement in branch.statements]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [self._layers[name].constructor for name in attributes]
@@ -188,39 +185,47 @@ class _Maker:
         for index, name in enumerate(attributes):
             self._move(name, attribute if len(attributes) == 1 else f"{attribute}.{index}")
         call = Statement((branch.output,), f"self.{attribute}({Reference(branch.source)})", names=("shortcut",))
-        self._calls_before[id(piece.statements[0])] = [call]
-        self._instead |= dict.fromkeys(map(id, branch.statements))
+        return [call, *(statement for statement in piece.statements if statement not in branch.statements)]
 
-    def _add_identity(self, piece: Piece, place: int) -> None:
-        """Have what reads the input of a piece at a place read it through an attribute that changes nothing."""
+    def _with_identity(self, piece: Piece, place: int) -> list[Statement]:
+        """Return a piece's statements, of which what reads its input at a place reads it through an attribute that
+        changes nothing."""
         (source, *_) = piece.inputs
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         number = self._export.new_number()
         self._branches[attribute] = []
         self._put_layer(attribute, "nn.Identity()", ())
         call = Statement((number,), f"self.{attribute}({Reference(source)})", names=("shortcut",))
-        self._calls_before[id(piece.statements[0])] = [call]
-        reader = piece.statements[place]
-        text = replace_references(reader.text, lambda value: Reference(number if value == source else value))
-        self._instead[id(reader)] = replace(reader, text=Expr(text, level_of(reader.text)))
+        statements = [call, *piece.statements]
+        statements[place + 1] = with_reference(statements[place + 1], source, number)
+        return statements
 
     def _pieces(self) -> list[Piece]:
         """Return the statements between cuts. What cannot be part of a block has a form of its own."""
-        last = last_reads(self._statements, self._outputs)
-        uses: Counter[str] = Counter()
+        names: set[str] = set()
+        self._shared = set(self._tied)
         for statement in self._statements:
-            if attributes := statement.attributes:
-                uses.update(attributes if len(attributes) == 1 else set(attributes))
-        self._shared = self._tied | {name for name, count in uses.items() if count > 1}
+            attributes = statement.attributes if len(statement.attributes) < 2 else set(statement.attributes)
+            self._shared.update(names.intersection(attributes))
+            names.update(attributes)
+        return self._cut(self._statements, self._outputs, set())
+
+    def _cut(self, statements: Sequence[Statement], outputs: Sequence[Expr], live: set[int]) -> list[Piece]:
+        """Return the pieces of statements that give these outputs; `live` are the values of those before that they
+        read."""
+        last = last_reads([statement.reads for statement in statements], outputs)
         pieces: list[Piece] = []
-        live: set[int] = set()
         start = 0
-        for place, statement in enumerate(self._statements):
+        for place, statement in enumerate(statements):
             if not statement.is_setting:
-                live.update([number for number in statement.targets if last.get(number, -1) > place])
-            live.difference_update([number for number in statement.reads if last[number] <= place])
+                for number in statement.targets:
+                    if last.get(number, -1) > place:
+                        live.add(number)
+            for number in statement.reads:
+                if last[number] <= place:
+                    live.discard(number)
             if len(live) <= 1:
-                pieces.append(self._piece(self._statements[start : place + 1], live))
+                pieces.append(self._piece(statements[start : place + 1], live))
                 start = place + 1
         return pieces
 
@@ -345,14 +350,6 @@ def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
     for attributes in (export.layers, export.stored):
         for name in attributes.keys() - used:
             attributes.pop(name)
-
-
-def tensors_of(export: Export) -> dict[str, Tensor]:
-    """Return the tensors of the state_dict by their keys, in a single class without blocks."""
-    best = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
-    for layer in export.layers.values():
-        best |= {f"{layer.attribute}.{name}": tensor for name, tensor in layer.tensors.items()}
-    return best
 
 
 def _with_attributes(text: str, names: Mapping[str, str]) -> Expr:

@@ -9,7 +9,7 @@ from functools import cached_property
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
-from graphir.converters.pytorch.exporting.design import Design, design, drop_unused, tensors_of
+from graphir.converters.pytorch.exporting.design import Design, design, drop_unused
 from graphir.converters.pytorch.exporting.following import note_on_export
 from graphir.converters.pytorch.exporting.module import is_annotated, module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
@@ -89,9 +89,8 @@ def export_copy(
     lines hold `notes`, instead of what was decided about the nodes that they are about. Raises UnsupportedOpError with
     every node that cannot be written."""
     copy = clone(graph)
-    names = Names(copy)
     for_pytorch(onnx_evaluator(), training=training).run(copy)
-    writer = _Writer(copy, names, training=training)
+    writer = _Writer(copy, training=training)
     writer.export.notes.update(notes or {})
     writer.check_ends()
     writer.write_all(list(copy.nodes))
@@ -105,19 +104,23 @@ def export_copy(
     if note := note_on_export(export):
         export.notes[""] = note
     classes = design(export, outputs, name)
-    tensors = {classes.keys[key]: tensor for key, tensor in tensors_of(export).items()}
+    tensors = {classes.keys[key]: tensor for key, tensor in export.tensors.items()}
     return TorchModule(graph, copy, tensors, export, outputs, classes)
 
 
 class _Writer:
     """Takes nodes through their export functions; what has none is written by what ONNX defines it by."""
 
-    def __init__(self, graph: Graph, names: Names, *, training: bool = False) -> None:
+    def __init__(self, graph: Graph, *, training: bool = False) -> None:
         self.graph = graph
         self.export = Export(graph, self.write_all, training=training)
         self.refusals = Refusals()
-        self._names = names
         self._table = export_table()
+
+    @cached_property
+    def _names(self) -> Names:
+        """Return the names of all values: only what is written in other terms needs them."""
+        return Names(self.graph)
 
     def check_ends(self) -> None:
         """Refuse inputs and outputs that PyTorch has no values of."""

@@ -53,9 +53,8 @@ class Reference(Expr):
 
     def __new__(cls, number: int) -> Reference:
         """Return a reference to a value."""
-        instance = super().__new__(cls, f"\x00{number}:0\x00")
-        assert isinstance(instance, Reference)
-        instance.number = number
+        instance = str.__new__(cls, f"\x00{number}:0\x00")
+        instance.level, instance.number = ATOM, number
         return instance
 
     def within(self, level: int) -> str:
@@ -93,7 +92,7 @@ def unary(operator: str, operand: str) -> Expr:
     return Expr(f"{operator}{expr(operand).within(UNARY)}", UNARY)
 
 
-def call(function: str, *arguments: str | None, **named: str | None) -> str:
+def call(function: str, *arguments: object, **named: str | None) -> str:
     """Return a call with the arguments that are not None."""
     given = [str(argument) for argument in arguments if argument is not None]
     given += [f"{name}={value}" for name, value in named.items() if value is not None]

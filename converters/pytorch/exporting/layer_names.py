@@ -11,10 +11,10 @@ from graphir.graph import Node, Value
 from graphir.ops.activation import Dropout
 from graphir.ops.traits import Elementwise
 
-# The last part of a weight's name, behind its layer's.
+# A weight's name: its layer's, and what it is of that.
 WEIGHT = re.compile(
-    r"(weight|bias|((depthwise|pointwise)_)?kernel|embeddings|gamma|beta|alpha|((running|moving)_)?(mean|var|variance))"
-    r"(_\d+)?"
+    rf"(?:(.*){SEPARATORS.pattern})?(?:weight|bias|((depthwise|pointwise)_)?kernel|embeddings|gamma|beta|alpha"
+    r"|((running|moving)_)?(mean|var|variance))(_\d+)?"
 )
 
 
@@ -25,11 +25,11 @@ def layer_name(node: Node) -> str:
     return name.removesuffix(":0").removesuffix("_output").removesuffix("_fwd")
 
 
-def names_of_layers(nodes: Iterable[Node], names: Mapping[str, str]) -> dict[str, str]:
+def names_of_layers(nodes: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
     """Return the names of nodes that become layers, by what the source calls them. `names` are these without what all
     nodes have in front."""
-    layers = {layer_name(node): node for node in nodes if _is_layer(node)}
-    by_weights = {name: scope for name, node in layers.items() if (scope := _scope_of_weights(node))}
+    layers = {name: weights for node, name in nodes.items() if (weights := _weights_of(node)) is not None}
+    by_weights = {name: scope for name, weights in layers.items() if (scope := _scope_of_weights(weights))}
     short = without_common_scope(by_weights.values())
     by_nodes = _scopes_of_nodes([name for name in layers if "/" in name], names)
     return by_nodes | {name: short[scope] for name, scope in by_weights.items()}
@@ -46,31 +46,20 @@ def _scopes_of_nodes(layers: Iterable[str], names: Mapping[str, str]) -> dict[st
     return {name: scope for name, scope in scopes.items() if counts[scope] == 1}
 
 
-def _scope_of_weights(node: Node) -> str:
-    """Return the scope that all weights of a node whose names state one have in common, "" where there is none."""
-    scopes = set()
-    for value in filter(_is_weight, node.inputs):
-        assert value is not None
-        scope, last = _split(value.name)
-        if WEIGHT.fullmatch(last):
-            scopes.add(scope)
+def _scope_of_weights(weights: Iterable[Value]) -> str:
+    """Return the scope that all weights whose names state one have in common, "" where there is none."""
+    scopes = {match[1] or "" for value in weights if (match := WEIGHT.fullmatch(value.name))}
     return scopes.pop() if len(scopes) == 1 else ""
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Return the scope of a name and its last part."""
-    *_, last = SEPARATORS.split(name)
-    return name.removesuffix(last)[:-1], last
-
-
-def _is_layer(node: Node) -> bool:
-    """Return whether a node has weights, or is a Dropout. What is elementwise is part of a layer."""
+def _weights_of(node: Node) -> list[Value] | None:
+    """Return the weights of a node that becomes a layer, None for others. What is elementwise is part of a layer, but
+    for a Dropout."""
     if node.op.elementwise is not Elementwise.NO:
-        return isinstance(node.op, Dropout)
-    return any(map(_is_weight, node.inputs))
+        return [] if isinstance(node.op, Dropout) else None
+    return [value for value in node.inputs if value is not None and _is_weight(value)] or None
 
 
-def _is_weight(value: Value | None) -> bool:
-    if value is None or value.producer is not None or value.tensor is None:
-        return False
-    return value.tensor.dtype.is_float and bool(value.tensor.shape)
+def _is_weight(value: Value) -> bool:
+    tensor = None if value.producer is not None else value.tensor
+    return tensor is not None and tensor.dtype.is_float and bool(tensor.shape)

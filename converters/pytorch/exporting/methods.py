@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from graphir.converters.pytorch.exporting.compose import Body, Parameter, last_reads, targets_of
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, references
+from graphir.converters.pytorch.exporting.expression import Expr, Reference
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_length
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.graph import Value
@@ -76,15 +77,19 @@ class _Splitter:
 
     def split(self, statements: Sequence[Statement], outputs: Sequence[Expr], size: int) -> list[Statement]:
         """Return the calls of methods of `size` statements at most, of fewer where these are more than a page."""
-        live = _live(statements, {number for text in outputs for number in references(text)})
+        last = last_reads([statement.reads for statement in statements], outputs)
+        first: dict[int, int] = {}
+        for place, statement in enumerate(statements):
+            for number in statement.targets:
+                first.setdefault(number, place)
+        counts = _count_live(first, last, len(statements))
         calls: list[Statement] = []
         start = 0
         while start < len(statements):
-            end = _end(live, start, size, len(statements))
+            end = _end(counts, start, size)
             part = statements[start:end]
-            given = set(targets_of(part))
-            results = [number for number in live[end - 1] if number in given]
-            calls += self._calls(part, results, size)
+            results = dict.fromkeys([number for each in part for number in each.targets if last.get(number, -1) >= end])
+            calls += self._calls(part, sorted(results, key=first.__getitem__), size)
             start = end
         return calls
 
@@ -109,24 +114,22 @@ class _Splitter:
         return Method("", parameters, list(part), outputs, types, self._values, [ANYTHING] * len(outputs))
 
 
-def _live(statements: Sequence[Statement], needed: Set[int]) -> list[list[int]]:
-    """Return the values of those before that are still read behind each statement."""
-    last = last_reads(statements, [Reference(number) for number in needed])
-    result: list[list[int]] = []
-    current: dict[int, None] = {}
-    for index, statement in enumerate(statements):
-        current |= dict.fromkeys(statement.targets)
-        current = {number: None for number in current if last.get(number, -1) > index}
-        result.append(list(current))
-    return result
+def _count_live(first: Mapping[int, int], last: Mapping[int, int], count: int) -> list[int]:
+    """Return how many values are still read behind each of so many statements, of those that they give up to it."""
+    changes = [0] * (count + 1)
+    for number, place in first.items():
+        if (end := last.get(number, -1)) > place:
+            changes[place] += 1
+            changes[end] -= 1
+    return list(accumulate(changes[:-1]))
 
 
-def _end(live: Sequence[Sequence[int]], start: int, size: int, count: int) -> int:
+def _end(live: Sequence[int], start: int, size: int) -> int:
     """Return where a part ends that begins here: where the fewest values lead on, late rather than early."""
-    if count - start <= size:
-        return count
+    if len(live) - start <= size:
+        return len(live)
     choices = range(start + min(FEWEST, (size + 1) // 2), start + size + 1)
-    return min(choices, key=lambda end: (len(live[end - 1]), -end))
+    return min(choices, key=lambda end: (live[end - 1], -end))
 
 
 def _scope(part: Sequence[Statement]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from graphir.converters.pytorch.exporting.block_arguments import default_of
 from graphir.converters.pytorch.exporting.compose import Body
-from graphir.converters.pytorch.exporting.design import ClassDesign, Design, tensors_of
+from graphir.converters.pytorch.exporting.design import ClassDesign, Design
 from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
 from graphir.converters.pytorch.exporting.methods import Method
@@ -48,7 +48,7 @@ def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
 
 
 def _docstring(export: Export, title: str) -> str:
-    count = sum(tensor.size for tensor in tensors_of(export).values())
+    count = sum(tensor.size for tensor in export.tensors.values())
     lines = [_safe(title), ""]
     lines += [f"Input {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.inputs]
     lines += [f"Output {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.outputs]

@@ -50,12 +50,12 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
     if any(statement.blocks for statement in piece.statements):
         return
     (source,) = piece.inputs
+    if sum(source in statement.reads for statement in piece.statements) < 2:
+        return
     readers: dict[int, list[Statement]] = defaultdict(list)
     for statement in piece.statements:
         for number in statement.reads:
             readers[number].append(statement)
-    if len(readers[source]) < 2:
-        return
     for begin in readers[source]:
         chain: list[Statement] = []
         statement = begin
@@ -72,14 +72,18 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
 
 def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
     """Return the piece's statements as they would be if its input led where the branch does."""
-
-    def joined(number: int) -> Reference:
-        return Reference(branch.source if number == branch.output else number)
-
     return [
-        replace(statement, text=Expr(replace_references(statement.text, joined), level_of(statement.text)))
+        with_reference(statement, branch.output, branch.source)
         for statement in piece.statements if statement not in branch.statements
     ]  # fmt: skip
+
+
+def with_reference(statement: Statement, number: int, other: int) -> Statement:
+    """Return a statement that reads another value in the place of one."""
+    if number not in statement.reads:
+        return statement
+    text = replace_references(statement.text, lambda value: Reference(other if value == number else value))
+    return replace(statement, text=Expr(text, level_of(statement.text)))
 
 
 def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,7 +69,7 @@ class Statement:
     targets: tuple[int, ...]
     text: str
     value: Value | None = None
-    blocks: list[tuple[str, list[Statement]]] = field(default_factory=list)
+    blocks: Sequence[tuple[str, list[Statement]]] = ()
     keeps: bool = False
     names: tuple[str, ...] = ()
     is_setting: bool = False
@@ -93,8 +95,7 @@ class Statement:
         return (self.pattern, len(self.targets), *self.tokens[::4], *self.tokens[2::4])
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """An attribute that `__init__` makes: its constructor, and the tensors of its state_dict by their names in it."""
 
     attribute: str
@@ -102,8 +103,7 @@ class Layer:
     tensors: Mapping[str, Tensor]
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """A parameter of the module itself, or a buffer: how `__init__` makes it. `tensor` is None where that is all of
     it, which is not stored then."""
 
@@ -147,11 +147,21 @@ class Export:
         # What the source calls the tensors of the state_dict, by their keys in a single class.
         self.sources: dict[str, str] = {}
         self._symbols: dict[str, Expr] = {}
-        self._short = without_common_scope(layer_name(node) for node in graph.nodes)
-        self._layer_names = self._short | names_of_layers(graph.nodes, self._short)
+        names = {node: layer_name(node) for node in graph.nodes}
+        self._short = without_common_scope(names.values())
+        self._layer_names = self._short | names_of_layers(names, self._short)
         self._count = 0
         for value in graph.inputs:
             self.find_symbols(value)
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors of the state_dict by their keys, in a single class without blocks, once all is written."""
+        result = {stored.attribute: stored.tensor for stored in self.stored.values() if stored.tensor is not None}
+        for attribute, layer in self.layers.items():
+            for name, tensor in layer.tensors.items():
+                result[f"{attribute}.{name}"] = tensor
+        return result
 
     def state(self) -> tuple[int, int, Statement | None, int]:
         """Return how much there is so far, for `forget`."""
@@ -176,7 +186,7 @@ class Export:
 
     def _forget_owner(self, attribute: str) -> None:
         for value, owner in list(self._owners.items()):
-            if owner.split(".")[1] == attribute:
+            if owner.partition(".")[0] == attribute:
                 del self._owners[value]
                 self._bound.pop(value, None)
 
@@ -231,24 +241,23 @@ class Export:
         another layer has already is tied to it."""
         name = layer_name(node)
         attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
-        self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
+        self.layers[attribute] = Layer(attribute, constructor, tensors)
         for name, value in owned.items():
-            self.sources[f"{attribute}.{name}"] = value.name
-            path = f"self.{attribute}.{name}"
-            other = self._owners.setdefault(value, path)
-            if other != path and not _is_plain(value):
-                self.ties.append(f"{path} = {other}")
+            key = f"{attribute}.{name}"
+            self.sources[key] = value.name
+            other = self._owners.setdefault(value, key)
+            if other is not key and not _is_plain(value):
+                self.ties.append(f"self.{key} = self.{other}")
         return Expr(f"self.{attribute}")
 
     def store(self, value: Value) -> Expr:
         """Return the attribute of a parameter of the graph: floats are parameters, others are buffers."""
         assert value.tensor is not None
         if value not in self._owners:
-            self._owners[value] = self.store_tensor(value.name, value.tensor)
-            self.sources[self._owners[value].removeprefix("self.")] = value.name
-        text = Expr(self._owners[value])
-        self._bound[value] = text
-        return text
+            key = self.store_tensor(value.name, value.tensor).removeprefix("self.")
+            self._owners[value], self.sources[key] = key, value.name
+        result = self._bound[value] = Expr(f"self.{self._owners[value]}")
+        return result
 
     def store_tensor(self, name: str, tensor: Tensor, *, is_buffer: bool | None = None) -> str:
         """Return a parameter or buffer of the module itself, by the text that reads it."""
@@ -273,7 +282,7 @@ class Export:
 
     def find_symbols(self, value: Value) -> None:
         """Learn which sizes a value shows that none before it did: those of inputs are read when the module begins."""
-        if not isinstance(value.type, TensorType):
+        if not isinstance(value.type, TensorType) or value.type.is_static:
             return
         for axis, dim in enumerate(value.shape or ()):
             if isinstance(dim, Sym) and dim.terms == (((dim.text,), 1),) and dim.text not in self._symbols:

@@ -10,6 +10,8 @@ from graphir.decisions import DecisionKind
 from graphir.ops import convolution as ir
 from graphir.padding import Explicit, Padding, resolve, resolve_transposed
 
+WEIGHTS = {"weight": 1, "bias": 2}
+
 
 def unless(default: object, items: Sequence[object]) -> str | None:
     """Return what a layer takes for each axis, None where that is the default of all."""
@@ -70,18 +72,15 @@ def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tupl
 
 def export_conv(node: ExportNode[ir.Conv]) -> None:
     """nn.Conv1d to nn.Conv3d where the filters are constant, else F.conv."""
-    op, weight = node.op, node.shape(1)
     data, kernel, options = conv_parts(node, node.tensor(), 1)
-    rank = len(kernel)
-    bias = node.optional(2)
-    if node.weight(1) is not None and (bias is None or node.weight(2) is not None):
-        outputs, inputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
-        owned = {"weight": 1} | ({} if bias is None else {"bias": 2})
-        options["bias"] = "False" if bias is None else None
-        layer = node.layer(f"nn.Conv{rank}d", [inputs * op.group, outputs, short(kernel)], options, owned=owned)
+    rank, owned = len(kernel), node.constants(WEIGHTS)
+    if owned is not None:
+        outputs, inputs = node.fixed(node.shape(1)[:2], f"the filters {node.input(1).name}")
+        options["bias"] = None if "bias" in owned else "False"
+        layer = node.layer(f"nn.Conv{rank}d", [inputs * node.op.group, outputs, short(kernel)], options, owned=owned)
         node.emit(f"{layer}({data})")
         return
-    options["bias"] = None if bias is None else str(node.tensor(2))
+    options["bias"] = None if node.optional(2) is None else str(node.tensor(2))
     node.emit(call(f"F.conv{rank}d", data, node.tensor(1), **options))
 
 
@@ -111,11 +110,10 @@ def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
         "stride": unless(1, strides), "padding": unless(0, common), "output_padding": unless(0, more),
         "groups": None if op.group == 1 else str(op.group), "dilation": unless(1, dilations),
     }  # fmt: skip
-    bias = node.optional(2)
-    if node.weight(1) is not None and (bias is None or node.weight(2) is not None):
+    bias, owned = node.optional(2), node.constants(WEIGHTS)
+    if owned is not None:
         inputs, outputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
-        owned = {"weight": 1} | ({} if bias is None else {"bias": 2})
-        options["bias"] = "False" if bias is None else None
+        options["bias"] = None if "bias" in owned else "False"
         arguments = [inputs, outputs * op.group, short(kernel)]
         layer = node.layer(f"nn.ConvTranspose{rank}d", arguments, options, owned=owned)
         text = f"{layer}({node.tensor()})"

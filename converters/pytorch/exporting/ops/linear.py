@@ -17,17 +17,17 @@ def linear(node: AnyNode, weight: Tensor, bias: Value | None, *, owned: bool) ->
     """nn.Linear with a weight (outputs, inputs), which slot 1 holds as it is if it is `owned`, and a constant bias,
     which slot 2 may hold."""
     outputs, inputs = weight.shape
-    slots = {"weight": 1} if owned else {}
+    values = {"weight": node.input(1)} if owned else {}
     tensors = {} if owned else {"weight": weight}
     sources = {"weight": node.input(1)}
     if bias is not None and bias.tensor is not None:
         sources["bias"] = bias
         if bias.rank == 1 and bias is node.optional(2):
-            slots["bias"] = 2
+            values["bias"] = bias
         else:
             tensors["bias"] = bias.tensor.reshaped((outputs,))
     options = {"bias": "False" if bias is None else None}
-    return node.layer("nn.Linear", [inputs, outputs], options, owned=slots, tensors=tensors, sources=sources)
+    return node.layer("nn.Linear", [inputs, outputs], options, owned=values, tensors=tensors, sources=sources)
 
 
 def export_gemm(node: ExportNode[ir.Gemm]) -> None:

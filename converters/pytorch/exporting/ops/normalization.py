@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graphir.converters.pytorch.exporting.context import ExportNode, Expr, axes_text, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
+from graphir.converters.pytorch.exporting.ops.convolution import WEIGHTS
 from graphir.decisions import DecisionKind
 from graphir.ops import normalization as ir
 from graphir.tensor import Tensor
@@ -16,7 +17,6 @@ BATCH_NORMS = {2: "nn.BatchNorm1d", 3: "nn.BatchNorm1d", 4: "nn.BatchNorm2d", 5:
 INSTANCE_NORMS = {3: "nn.InstanceNorm1d", 4: "nn.InstanceNorm2d", 5: "nn.InstanceNorm3d"}
 STATES = {"weight": 1, "bias": 2, "running_mean": 3, "running_var": 4}
 FIXED = {DecisionKind.FIXED_GAMMA: "weight", DecisionKind.FIXED_BETA: "bias"}
-AFFINE = {"weight": 1, "bias": 2}
 # The smallest numbers, for what must be no division by zero.
 SMALLEST = {DType.FLOAT16: "6e-08", DType.BFLOAT16: "1e-38", DType.FLOAT32: "1e-38", DType.FLOAT64: "1e-308"}
 
@@ -35,14 +35,14 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         node.refuse(f"an epsilon of {float_text(op.epsilon)}; PyTorch has none below 0")
     eps = epsilon(op.epsilon)
     constructor = BATCH_NORMS.get(node.rank())
-    is_constant = all(node.weight(slot) is not None for slot in STATES.values())
-    if is_constant and node.is_decided(DecisionKind.FIXED_STATISTICS):
+    owned = node.constants(STATES)
+    if owned and node.is_decided(DecisionKind.FIXED_STATISTICS):
         _export_fixed_statistics(node, eps)
         return
-    if constructor is not None and is_constant:
+    if constructor is not None and owned:
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
-        layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=STATES)
+        layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=owned)
         for kind, name in FIXED.items():
             if node.export.training and node.is_decided(kind):
                 node.export.frozen[f"{layer.removeprefix('self.')}.{name}"] = constructor
@@ -72,10 +72,10 @@ def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) ->
     number of axes, and of images of one pixel."""
     shape, eps = node.shape(), epsilon(node.op.epsilon)
     constructor = INSTANCE_NORMS.get(len(shape))
-    is_pixel = all(size == 1 for size in shape[2:])
-    if constructor is not None and not is_pixel and all(node.weight(slot) is not None for slot in AFFINE.values()):
+    is_pixel, owned = all(size == 1 for size in shape[2:]), node.constants(WEIGHTS)
+    if constructor is not None and not is_pixel and owned:
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
-        layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned=AFFINE)
+        layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned=owned)
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias = node.tensors()
@@ -85,9 +85,9 @@ def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) ->
 def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     """nn.GroupNorm with constant vectors, else torch.group_norm."""
     eps, groups = epsilon(node.op.epsilon), str(node.op.num_groups)
-    if all(node.weight(slot) is not None for slot in AFFINE.values()):
+    if owned := node.constants(WEIGHTS):
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
-        layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned=AFFINE)
+        layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned=owned)
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias = node.tensors()
@@ -107,7 +107,7 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     data = node.tensor()
     if len(tensors) == len(slots):
         sizes = node.fixed(trailing, node.input(0).name)
-        owned = {name: slot for name, slot in slots.items() if tensors[name] is node.weight(slot)}
+        owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
         more = {name: tensor for name, tensor in tensors.items() if name not in owned}
         options = {"eps": eps, "bias": None if "bias" in slots else "False"}
         layer = node.layer("nn.LayerNorm", [axes_text(sizes)], options, owned=owned, tensors=more)
@@ -149,7 +149,7 @@ def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     scale = _of_shape(node.weight(1), trailing)
     if scale is not None:
         sizes = node.fixed(trailing, node.input(0).name)
-        owned = {"weight": 1} if scale is node.weight(1) else {}
+        owned = {"weight": node.input(1)} if scale is node.weight(1) else {}
         tensors = {} if owned else {"weight": scale}
         layer = node.layer("nn.RMSNorm", [axes_text(sizes)], {"eps": eps}, owned=owned, tensors=tensors)
         node.emit(f"{layer}({data})")
