@@ -19,7 +19,7 @@ from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 
 Results = Mapping[str, Array]
-HIDDEN = "with onnxruntime's optimisations the other way it shows"
+HIDDEN = "a fusion of onnxruntime hides that, or what is chosen behind it on these inputs"
 WITHIN = "behind it that is less than what many layers of so coarse a type may round"
 MAGNIFIED = "what follows magnifies it, and rounding too"
 NOT_RUN = "its parts, which would tell, could not be run by themselves"

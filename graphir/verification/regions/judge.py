@@ -17,6 +17,7 @@ from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.activation import LogSoftmax, Softmax
+from graphir.ops.traits import Decision
 from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
@@ -36,6 +37,8 @@ from .parts import (
     as_in_graph,
     compared_inside,
     count_roundings,
+    fed_inputs,
+    has_computed_indices,
     is_huge,
     is_size,
     name_equals,
@@ -53,8 +56,9 @@ class Judgement:
 
     `alone` are the comparisons of each part on the reference's numbers, `causes` the parts that differ, `rewritten`
     those that are written otherwise with the values at which both models agree again, `hidden` those that differ while
-    what reads them agrees, with their own numbers and with the reference's: other inputs may show them. Where their
-    pair was inferred from what reads them, that says only that another value is the pair.
+    what reads them agrees, with their own numbers and with the reference's: other inputs may show them. What agrees
+    only because a part chooses others is a cause. Where all that differs was paired by what reads it, that says only
+    that another value is the pair.
     """
 
     alone: dict[Value, Comparison]
@@ -88,7 +92,7 @@ class Regions:
         }  # fmt: skip
         self._orders: dict[Value, Order] = {}
         self.apart: set[Value] = set()
-        self._inputs = _inputs(bench, sides)
+        self._inputs = fed_inputs(bench, sides)
         for part in self.parts(self._name):
             self._lay_out(part)
         # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
@@ -151,7 +155,7 @@ class Regions:
 
     def laid(self, value: Value, array: Array) -> Array:
         """Return the reference's number for a value as the candidate has it."""
-        return typed(array.transpose(self._orders[value] or range(array.ndim)), self.known.pairs[value])
+        return typed(array.transpose(self._orders.get(value) or range(array.ndim)), self.known.pairs[value])
 
     def name(self, value: Value) -> str:
         """Return what the candidate calls a value that ends a part."""
@@ -199,14 +203,23 @@ class Regions:
                 else:
                     pending.append(reader)
         if not _shows(again, found.alone):
-            if value in self._inferred or self._is_shift(value):
+            # Where certain values differ too on the way, the pair is no guess.
+            is_guess = (seen - again).issubset(self._inferred)
+            if is_guess or self._is_shift(value):
                 found.rewritten[value] = self._ordered(self._readers[value])
+            elif any(map(self._chooses, again)):
+                found.causes.append(value)
             else:
                 found.hidden.append(value)
             return set()
         for one in seen - again:
             found.rewritten[one] = self._ordered(again)
         return again
+
+    def _chooses(self, value: Value) -> bool:
+        """Return whether a part keeps some elements by what it computes, so that it keeps others on other inputs."""
+        nodes = self._nodes(value)[1]
+        return any(node.op.decides >= Decision.CUTS or has_computed_indices(node) for node in nodes)
 
     def _is_shift(self, value: Value) -> bool:
         """Return whether a value that softmaxes alone read differs by what is added to all numbers that these see."""
@@ -361,21 +374,6 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
             bench.judged["parts"] = NotRun.after(error)
     result: tuple[Regions, Judgement] | NotRun = bench.judged["parts"]
     return result
-
-
-def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """Return the inputs of the second graph by those of the first, as the candidate is fed: that may have been stated,
-    where neither names nor what reads them tell it."""
-    assert sides.graphs is not None
-    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
-    fed = {
-        ours[source]: theirs[name]
-        for name, (source, _) in bench.candidate.fitting.items()
-        if source in ours and name in theirs
-    }
-    taken = set(fed.values())
-    return {value: other for value, other in found.items() if other not in taken} | fed
 
 
 def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:

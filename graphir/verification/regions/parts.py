@@ -29,6 +29,7 @@ from graphir.verification.running.layouts import fitted_feeds, order_inside
 if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Probes
     from graphir.runtime.session import OnnxSession
+    from graphir.verification.pairs.sides import Sides
     from graphir.verification.running.bench import Bench
     from graphir.verification.running.candidate import OnnxCandidate
 
@@ -97,6 +98,21 @@ class Known:
         names = {value: self._bench.layers[self.names[value]] for value in values}
         held = self._bench.candidate.run(self._bench.feeds, list(dict.fromkeys(names.values()))) if names else {}
         return {value: held[name] for value, name in names.items()}
+
+
+def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
+    """Return the inputs of the second graph by those of the first, as the candidate is fed: that may have been stated,
+    where neither names nor what reads them tell it."""
+    assert sides.graphs is not None
+    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
+    fed = {
+        ours[source]: theirs[name]
+        for name, (source, _) in bench.candidate.fitting.items()
+        if source in ours and name in theirs
+    }
+    taken = set(fed.values())
+    return {value: other for value, other in found.items() if other not in taken} | fed
 
 
 def room_for(bench: Bench) -> int:
@@ -351,6 +367,14 @@ def is_symmetric(array: Array) -> bool:
     """Return whether moving the channels changes nothing, so that no numbers tell where they are."""
     moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
+
+
+def has_computed_indices(node: Node) -> bool:
+    """Return whether a node takes elements from where another computed operand says."""
+    operands = [value for value in node.inputs[1:] if value is not None and value.tensor is None]
+    data = node.inputs[0] if node.inputs else None
+    is_moved = data is not None and data.tensor is None and node.op.rounding is Rounding.MOVES
+    return is_moved and any(value.dtype is not None and value.dtype.is_integer for value in operands)
 
 
 # The square of a larger number overflows in float32: what is made of such numbers may be infinite by their order alone.
