@@ -131,7 +131,6 @@ def test_an_operator_that_computes_nothing_has_its_work_from_its_rounding() -> N
 ROOT = Path(graphir.__file__).parent
 WITHOUT_TRAITS = {
     "inputs/roles.py": "which operands of integers may be any number",
-    "verification/grading/ranking.py": "what usually stands between a product and the scores of classes",
     "passes/half/choice.py": "operands that stay float32, loops, and what ONNX has not in a dtype",
     "passes/recurrent/to_loop.py": "activations that a recurrent layer has unless it states others",
     "runtime/kernels.py": "kernels that onnxruntime states and does not have",
