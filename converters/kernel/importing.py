@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, Union
+from typing import Any, NoReturn, Union
 
 from graphir.converters.kernel.node import NodeView
 from graphir.converters.kernel.numbers import converted
@@ -14,7 +14,7 @@ from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Cast
+from graphir.ops.elementwise import Cast, Identity
 from graphir.structure.names import Names
 from graphir.structure.record import mutable_record
 from graphir.tensor import Tensor
@@ -172,6 +172,10 @@ class BaseImportNode(NodeView):
         """Return the value in a dtype, itself if it has that or no other dtype is wanted (None)."""
         return value if dtype is None or value.dtype is dtype else self.step(Cast(dtype), value, suffix=suffix)
 
+    def emit_as(self, dtype: DType, result: Value) -> Value:
+        """Return the node's result: this one in a dtype."""
+        return self.emit(Identity() if result.dtype is dtype else Cast(dtype), result)
+
     def constant(self, elements: object, dtype: DType | None = None) -> Value:
         """Return a constant; equal small ones are shared."""
         return self.graph.constant(elements, dtype, name=self.fresh_name(f"{self.name}{self.JOINT}const"))
@@ -193,3 +197,18 @@ class BaseImportNode(NodeView):
     def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.importer.graph.decide(kind, self.name, text)
+
+
+def direct(op: Operator | type[Operator], *same: str, **fields: str) -> Callable[[Any], Value]:
+    """Return the import function of an operator on the node's operands.
+
+    Of a class, `fields` are its fields with the names of the attributes that state them, `same` those of equal names.
+    """
+    names = {name: name for name in same} | fields
+
+    def import_direct(node: Any) -> Value:
+        operator = op if isinstance(op, Operator) else op(**{field: node.attrs[name] for field, name in names.items()})
+        result: Value = node.emit(operator, *node.inputs)
+        return result
+
+    return import_direct

@@ -183,9 +183,11 @@ class Importer(BaseImporter):
         graph, name = self.graph, record.name
         unique = graph.fresh_name(name)
         tensor = None if self.params is None else self.params.get(name)
+        # gluon states how a variable is trained for every parameter and for no input
+        is_trained = "__lr_mult__" in record.annotations and "__shape__" in record.annotations
         if tensor is not None and name not in self.shapes:
             value = graph.add_parameter(unique, tensor)
-        elif (wanted in PARAMETER_INPUTS or _is_trained(record)) and name not in self.shapes:
+        elif (wanted in PARAMETER_INPUTS or is_trained) and name not in self.shapes:
             if self.params is not None:
                 self._missing.append(name)
             dtype = self.dtypes.get(name) or stated_dtype(record)
@@ -315,8 +317,3 @@ class Importer(BaseImporter):
         unused = [name for name in self.params or {} if name not in self.graph]
         if unused:
             self.graph.decide(DecisionKind.UNUSED_PARAMETERS, "-", f"{len(unused)} of the file: {listing(unused)}")
-
-
-def _is_trained(record: NNVMNode) -> bool:
-    """Return whether a variable states how it is trained, as gluon does for every parameter and for no input."""
-    return "__lr_mult__" in record.annotations and "__shape__" in record.annotations

@@ -111,18 +111,6 @@ def _of_deconvolution(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
     return UNKNOWN, weight[0], *(UNKNOWN,) * (rank - 2)
 
 
-def _of_rows(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
-    """Fully connected: weights are (O, I), and data of more axes would be flattened into as many columns."""
-    return (UNKNOWN, weight[1]) if len(weight) == 2 else None
-
-
-def _of_product(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
-    """dot with a matrix: data (N, I), weights (I, O), or transposed (O, I)."""
-    if len(weight) != 2 or attrs["transpose_a"]:
-        return None
-    return UNKNOWN, weight[1 if attrs["transpose_b"] else 0]
-
-
 def _of_recurrence(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
     """Data (T, N, I): all weights in one vector, from whose length I follows."""
     if attrs["projection_size"] or len(weight) != 1 or attrs["mode"] not in GATES:
@@ -140,9 +128,13 @@ _RULES: Mapping[str, Rule] = {
     "Convolution": _of_convolution,
     "Deconvolution": _of_deconvolution,
     "Embedding": lambda attrs, weight: (UNKNOWN, UNKNOWN),
-    "FullyConnected": _of_rows,
+    # (O, I); data of more axes would be flattened into as many columns
+    "FullyConnected": lambda attrs, weight: (UNKNOWN, weight[1]) if len(weight) == 2 else None,
     "RNN": _of_recurrence,
-    "dot": _of_product,
+    # (I, O), or transposed (O, I)
+    "dot": lambda attrs, weight: (UNKNOWN, weight[1 if attrs["transpose_b"] else 0])
+    if len(weight) == 2 and not attrs["transpose_a"]
+    else None,
 }
 
 

@@ -38,19 +38,9 @@ def _fused_fully_connected(attributes: Attributes, count: int) -> tuple[tuple[st
     return (*operands, *(f"{end}_{name}" for name in operands for end in ENDS)), ()
 
 
-def _scores(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    ranges = ("min_qkv", "max_qkv") if attributes.get("quantized") else ()
-    return ("queries_keys_values", *ranges), ()
-
-
-def _attended(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    ranges = ("min_qkv", "max_qkv", "min_attention", "max_attention") if attributes.get("quantized") else ()
-    return ("queries_keys_values", "attention", *ranges), ()
-
-
-def _batch_product(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    ranges = ("lhs_min", "lhs_max", "rhs_min", "rhs_max") if attributes.get("quantized") else ()
-    return ("lhs", "rhs", *ranges), ()
+def _with_ends(names: tuple[str, ...], *ends: str) -> Counted:
+    """Return the operands, with the ends of their ranges where they are quantized."""
+    return lambda attributes, count: ((*names, *(ends if attributes.get("quantized") else ())), ())
 
 
 def _with_range(ends: tuple[str, str], always: bool = False) -> Outputs:
@@ -65,9 +55,11 @@ def _with_range(ends: tuple[str, str], always: bool = False) -> Outputs:
 COUNTED: Mapping[str, Counted] = {
     "_sg_mkldnn_conv": _fused_convolution,
     "_sg_mkldnn_fully_connected": _fused_fully_connected,
-    "_sg_mkldnn_selfatt_qk": _scores,
-    "_sg_mkldnn_selfatt_valatt": _attended,
-    "_sg_onednn_batch_dot": _batch_product,
+    "_sg_mkldnn_selfatt_qk": _with_ends(("queries_keys_values",), "min_qkv", "max_qkv"),
+    "_sg_mkldnn_selfatt_valatt": _with_ends(
+        ("queries_keys_values", "attention"), "min_qkv", "max_qkv", "min_attention", "max_attention"
+    ),
+    "_sg_onednn_batch_dot": _with_ends(("lhs", "rhs"), "lhs_min", "lhs_max", "rhs_min", "rhs_max"),
 }
 FUSED_OUTPUTS: Mapping[str, Outputs] = {
     "_contrib_quantized_elemwise_mul": _with_range(("min_output", "max_output"), always=True),

@@ -101,13 +101,24 @@ def _when(flag: str, name: str) -> _InputRule:
     return lambda names, attributes: (*names, name) if attributes.get(flag) else names
 
 
+def _unless(flag: str, name: str) -> _InputRule:
+    """`name` is no input when the attribute `flag` is true."""
+    return lambda names, attributes: tuple(each for each in names if each != name or not attributes.get(flag))
+
+
+def _many(stem: str, attribute: str) -> _InputRule:
+    """Return as many inputs as an attribute states."""
+    return lambda names, attributes: tuple(f"{stem}{slot}" for slot in range(_count(attributes.get(attribute))))
+
+
+def _counted_inputs(count: Callable[[_Attributes], int]) -> _InputRule:
+    """Return as many inputs, which have numbers for names, as the attributes tell."""
+    return lambda names, attributes: tuple(f"input{slot}" for slot in range(1, count(attributes) + 1))
+
+
 def _intgemm_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     scaling = () if attributes.get("out_type", "float32") == "int32" else ("scaling",)
     return ("data", "weight", *scaling, *(() if attributes.get("no_bias") else ("bias",)))
-
-
-def _intgemm_weight_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("weight",) if attributes.get("already_quantized") else ("weight", "maxabs")
 
 
 def _ctc_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
@@ -121,63 +132,20 @@ def _upsampling_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple
     return _positional(_count(attributes.get("num_args")))
 
 
-def _resize_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("data", "like") if attributes.get("mode") == "like" else ("data",)
-
-
-def _deformable_roi_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("data", "rois") if attributes.get("no_trans") else ("data", "rois", "trans")
-
-
 def _quantized_concat_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     data = _positional(_count(attributes.get("num_args")))
     return data + tuple(f"{name}_{end}" for name in data for end in ("min", "max"))
 
 
-def _array_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return tuple(f"array_{slot}" for slot in range(_count(attributes.get("num_arrays"))))
-
-
-def _multicast_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return tuple(f"data_{slot}" for slot in range(_count(attributes.get("num_outputs"))))
-
-
-def _ediff1d_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    given = [attributes.get(f"{name}_arr_given", False) for name in ("to_begin", "to_end")]
-    return tuple(f"input{slot}" for slot in range(1, 2 + sum(map(bool, given))))
-
-
 def _sampler(*parameters: str) -> _InputRule:
     """Return one input in place of each parameter that is None."""
-    def rule(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-        count = sum(attributes.get(parameter) is None for parameter in parameters)
-        return tuple(f"input{slot}" for slot in range(1, count + 1))
-    return rule
-
-
-def _bernoulli_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("input1",) if attributes.get("prob") is None and attributes.get("logit") is None else ()
-
-
-def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    count = (attributes.get("a") is None) + bool(attributes.get("weighted"))
-    return tuple(f"input{slot}" for slot in range(1, count + 1))
+    return _counted_inputs(lambda attributes: sum(attributes.get(parameter) is None for parameter in parameters))
 
 
 def _delete_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     """Return what is deleted is an input, unless it is a number or a slice, which has a step."""
     stated = attributes.get("int_ind") is not None or attributes.get("step") is not None
     return ("arr",) if stated else ("arr", "obj")
-
-
-def _inserted_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    """The values are an input, unless they are one number."""
-    return names if attributes.get("val") is None else tuple(name for name in names if name != "values")
-
-
-def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    """The inputs of a control-flow node are positions that its `*_locs` attributes speak of; they have no names."""
-    return ()
 
 
 def _count(value: object) -> int:
@@ -204,36 +172,45 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     **dict.fromkeys(
         ("SequenceLast", "SequenceMask", "SequenceReverse"), _when("use_sequence_length", "sequence_length")
     ),
-    **dict.fromkeys(("_cond", "_foreach", "_while_loop"), _subgraph_inputs),
+    # Positions, which the attributes `*_locs` state; they have no names.
+    **dict.fromkeys(("_cond", "_foreach", "_while_loop"), lambda names, attributes: ()),
     **dict.fromkeys(("_npi_uniform", "_npi_uniform_n"), _sampler("low", "high")),
     **dict.fromkeys(
         ("_npi_gumbel", "_npi_laplace", "_npi_logistic", "_npi_normal", "_npi_normal_n"), _sampler("loc", "scale")
     ),
     **dict.fromkeys(("_npi_exponential", "_npi_rayleigh"), _sampler("scale")),
     **dict.fromkeys(("_npi_pareto", "_npi_powerd", "_npi_weibull"), _sampler("a")),
-    "_npi_bernoulli": _bernoulli_inputs,
-    **dict.fromkeys(("_npi_insert_scalar", "_npi_insert_slice", "_npi_insert_tensor"), _inserted_inputs),
-    "_npi_choice": _choice_inputs,
+    "_npi_bernoulli": _counted_inputs(lambda attributes: attributes.get("prob") is attributes.get("logit") is None),
+    # The values are an input, unless they are one number.
+    **dict.fromkeys(
+        ("_npi_insert_scalar", "_npi_insert_slice", "_npi_insert_tensor"),
+        lambda names, attributes: tuple(name for name in names if name != "values" or attributes.get("val") is None),
+    ),
+    "_npi_choice": _counted_inputs(
+        lambda attributes: (attributes.get("a") is None) + bool(attributes.get("weighted"))
+    ),
     "_npi_delete": _delete_inputs,
     "_npi_gamma": _sampler("shape", "scale"),
     "_npi_multinomial": lambda names, attributes: ("data",) if attributes.get("pvals") in (None, "None") else (),
     "CTCLoss": _ctc_inputs,
     "_contrib_intgemm_fully_connected": _intgemm_inputs,
-    "_contrib_intgemm_prepare_weight": _intgemm_weight_inputs,
+    "_contrib_intgemm_prepare_weight": _unless("already_quantized", "maxabs"),
     "LeakyReLU": lambda names, attributes: ("data", "gamma") if attributes.get("act_type") == "prelu" else ("data",),
     "RNN": _recurrent_inputs,
     "UpSampling": _upsampling_inputs,
-    "_contrib_BilinearResize2D": _resize_inputs,
-    "_contrib_DeformablePSROIPooling": _deformable_roi_inputs,
+    "_contrib_BilinearResize2D": lambda names, attributes: ("data", "like")[: 1 + (attributes.get("mode") == "like")],
+    "_contrib_DeformablePSROIPooling": _unless("no_trans", "trans"),
     "_contrib_quantized_concat": _quantized_concat_inputs,
     "_histogram": lambda names, attributes: ("data", "bins") if attributes.get("bin_cnt") is None else ("data",),
     "_npi_average": lambda names, attributes: ("a", "weights") if attributes.get("weighted", True) else ("a",),
-    "_npi_ediff1d": _ediff1d_inputs,
+    "_npi_ediff1d": _counted_inputs(
+        lambda attributes: 1 + sum(bool(attributes.get(f"{name}_arr_given")) for name in ("to_begin", "to_end"))
+    ),
     "_npi_bincount": _when("has_weights", "weights"),
     "_npi_percentile": lambda names, attributes: ("a", "q") if attributes.get("q_scalar") is None else ("a",),
-    "amp_multicast": _multicast_inputs,
-    "multi_all_finite": _array_inputs,
-    "multi_sum_sq": _array_inputs,
+    "amp_multicast": _many("data_", "num_outputs"),
+    "multi_all_finite": _many("array_", "num_arrays"),
+    "multi_sum_sq": _many("array_", "num_arrays"),
     "softmax": _when("use_length", "length"),
 }
 
@@ -279,44 +256,30 @@ def _top_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
     return _numbered(2, 2 if wanted == "both" else 1) if wanted in ("both", "value") else _numbered(1)
 
 
-def _proposal_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    return ("output", "score"), 2 if attributes.get("output_score") else 1
-
-
-def _leaky_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    return (("output", "mask"), 2) if attributes.get("act_type") == "rrelu" else (("output",), 1)
-
-
-def _multinomial_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    return _numbered(2 if attributes.get("get_prob") else 1)
-
-
-def _unique_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    flags = ("return_index", "return_inverse", "return_counts")
-    return _numbered(1 + sum(1 for flag in flags if attributes.get(flag)))
-
-
-def _pooling_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    """Max pooling has a workspace in builds with oneDNN, which all published ones are."""
-    return (("output", "workspace"), 1) if attributes.get("pool_type") == "max" else (("output",), 1)
-
-
 _OUTPUT_RULES: Mapping[str, _OutputRule] = {
     **FUSED_OUTPUTS,
     **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm"), _normalized("output", "mean", "var")),
     **dict.fromkeys(("GroupNorm", "LayerNorm"), _normalized("output", "mean", "std")),
-    **dict.fromkeys(("_contrib_MultiProposal", "_contrib_Proposal"), _proposal_outputs),
+    **dict.fromkeys(
+        ("_contrib_MultiProposal", "_contrib_Proposal"),
+        lambda attributes: (("output", "score"), 2 if attributes.get("output_score") else 1),
+    ),
     **dict.fromkeys(("_cond", "_foreach", "_while_loop", "amp_multicast"), _counted("num_outputs")),
     **dict.fromkeys(("_np_atleast_1d", "_np_atleast_2d", "_np_atleast_3d"), _counted("num_args")),
     **dict.fromkeys(("_npi_dsplit", "_npi_hsplit", "_split_v2"), _split_outputs),
-    "LeakyReLU": _leaky_outputs,
-    "Pooling": _pooling_outputs,
+    "LeakyReLU": lambda attributes: (("output", "mask"), 2) if attributes.get("act_type") == "rrelu" else _numbered(1),
+    # Max pooling has a workspace in builds with oneDNN, which all published ones are.
+    "Pooling": lambda attributes: (("output", "workspace")[: 1 + (attributes.get("pool_type") == "max")], 1),
     "RNN": _recurrent_outputs,
     "SliceChannel": _slice_channel_outputs,
     "_contrib_BatchNormWithReLU": _normalized("output", "mean", "var", "mask"),
     "_npi_average": lambda attributes: _numbered(2, 2 if attributes.get("returned") else 1),
-    "_npi_unique": _unique_outputs,
-    "_sample_categorical": _multinomial_outputs,
-    "_sample_multinomial": _multinomial_outputs,
+    "_npi_unique": lambda attributes: _numbered(
+        1 + sum(bool(attributes.get(flag)) for flag in ("return_index", "return_inverse", "return_counts"))
+    ),
+    **dict.fromkeys(
+        ("_sample_categorical", "_sample_multinomial"),
+        lambda attributes: _numbered(2 if attributes.get("get_prob") else 1),
+    ),
     "topk": _top_outputs,
 }

@@ -206,10 +206,14 @@ def logical(name: str) -> ExportFunction:
     return export_logical
 
 
-def export_not(node: AnyNode) -> None:
-    """logical_not."""
-    entry, carried = node.moved(0)
-    node.emit("logical_not", entry, carried=carried)
+def moving(op: str) -> ExportFunction:
+    """Return an operator whose truths stay what the operand's are."""
+
+    def export_moving(node: AnyNode) -> None:
+        entry, carried = node.moved(0)
+        node.emit(op, entry, carried=carried)
+
+    return export_moving
 
 
 def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
@@ -279,12 +283,6 @@ def export_clip(node: ExportNode[ir.Clip]) -> None:
         else:
             data = node.step(f"broadcast_{name}", data, node.entry(slot))
     node.bind(data)
-
-
-def export_identity(node: AnyNode) -> None:
-    """A copy."""
-    entry, carried = node.moved(0)
-    node.emit("_copy", entry, carried=carried)
 
 
 def _with_axes(node: AnyNode, entry: Entry, value: Value, rank: int) -> Entry:
@@ -378,7 +376,7 @@ EXPORTS = table(
     row(ir.And, logical("and")),
     row(ir.Or, logical("or")),
     row(ir.Xor, logical("xor")),
-    row(ir.Not, export_not),
+    row(ir.Not, moving("logical_not")),
     row(ir.IsNaN, lambda node: node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())),
     row(ir.IsInf, export_is_inf),
     row(ir.Sum, export_sum),
@@ -386,6 +384,6 @@ EXPORTS = table(
     row(ir.Max, chain("_maximum", "broadcast_maximum", "_maximum_scalar")),
     row(ir.Min, chain("_minimum", "broadcast_minimum", "_minimum_scalar")),
     row(ir.Clip, export_clip),
-    row(ir.Identity, export_identity),
+    row(ir.Identity, moving("_copy")),
     row(ir.Where, export_where),
 )

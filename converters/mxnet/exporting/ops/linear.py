@@ -276,18 +276,13 @@ def export_triangular_solve(node: ExportNode[ir.TriangularSolve]) -> None:
     )
 
 
-def export_sign_log_det(node: AnyNode) -> None:
-    """_linalg_slogdet, which gives vectors of one element for a single matrix unless it runs with numpy's shapes."""
-    node.emit("_linalg_slogdet", node.entry(0))
-
-
 EXPORTS = table(
     row(Gemm, export_gemm), row(MatMul, export_matmul),
     row(ir.Cholesky, lambda node: node.emit("_linalg_potrf", node.entry(0), lower=node.op.lower)),
     row(ir.Inverse, named("_linalg_inverse")),
     row(ir.LQ, named("_linalg_gelqf")),
     row(ir.SVD, named("_npi_svd")),
-    row(ir.SignLogDet, export_sign_log_det),
+    row(ir.SignLogDet, lambda node: node.emit("_linalg_slogdet", node.entry(0))),
     row(ir.Solve, named("_npi_solve")),
     row(ir.SymmetricEigen, named("_linalg_syevd")),
     row(ir.TriangularSolve, export_triangular_solve),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.kernel.dropout import dropped
+from graphir.converters.kernel.importing import direct
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import import_sigmoid as sigmoid_of_integers
 from graphir.converters.mxnet.importing.ops.integers import is_integer, with_integers
@@ -32,11 +33,6 @@ def import_relu(node: ImportNode) -> Value:
     data = node.input(0)
     is_unsigned = data.dtype is not None and data.dtype.value.startswith("u")
     return node.emit(Identity() if is_unsigned else ir.Relu(), data)
-
-
-def import_hard_sigmoid(node: ImportNode) -> Value:
-    """alpha * x + beta, limited to 0 and 1."""
-    return node.emit(ir.HardSigmoid(alpha=node.attrs["alpha"], beta=node.attrs["beta"]), node.input(0))
 
 
 ACTIVATIONS: dict[str, Operator] = {
@@ -236,7 +232,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "Dropout": import_dropout,
     "LeakyReLU": import_leaky_relu,
     "SoftmaxActivation": import_softmax_activation,
-    "hard_sigmoid": import_hard_sigmoid,
+    "hard_sigmoid": direct(ir.HardSigmoid, "alpha", "beta"),
     "log_softmax": softmax_like(ir.LogSoftmax),
     "relu": import_relu,
     "sigmoid": import_sigmoid,

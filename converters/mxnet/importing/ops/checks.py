@@ -79,11 +79,6 @@ def _roi_pooling(node: ImportNode) -> None:
         node.refuse(f"spatial_scale {node.attrs['spatial_scale']}, expected a number above 0")
 
 
-def _nms(node: ImportNode) -> None:
-    if node.attrs["overlap_thresh"] < 0:
-        node.refuse(f"overlap_thresh {node.attrs['overlap_thresh']}, expected 0 or more")
-
-
 def _norms_over_channels(node: ImportNode) -> None:
     attrs = node.attrs
     if attrs["nsize"] < 1 or attrs["alpha"] < 0 or attrs["beta"] < 0:
@@ -107,7 +102,7 @@ CHECKS: dict[str, Check] = {
     "LRN": _norms_over_channels,
     "SpatialTransformer": _grid,
     "_contrib_MultiBoxPrior": _priors,
-    "_contrib_box_nms": _nms,
+    "_contrib_box_nms": at_least(0, "overlap_thresh"),
     "_full": _full,
     "repeat": at_least(0, "repeats"),
 }  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from graphir.converters.kernel.importing import direct
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.converters.mxnet.importing.ops.elementwise_unary import COMPOSITIONS
-from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, truth, with_integers
+from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, with_integers
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
@@ -16,33 +17,62 @@ from graphir.ops.base import Operator
 from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.types import DType, TensorType
 
-
-def unary(op: Operator) -> ImportFunction:
-    """Return a unary operator that the IR has under another name."""
-
-    def import_unary(node: ImportNode) -> Value:
-        return node.emit(op, node.input(0))
-
-    return import_unary
+Operands = Callable[[ImportNode], tuple[Value, Value]]
+Combine = Callable[[ImportNode, Value, Value], Value]
 
 
-def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
-    """Return a binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without.
+def of(operands: Operands, combine: Combine | Operator, *, reverse: bool = False) -> ImportFunction:
+    """Return what combines two operands, with `reverse` the second and the first."""
+    function = by(combine) if isinstance(combine, Operator) else combine
 
-    `alike`: MXNet wants equal shapes, of which the IR's operator knows nothing.
-    """
+    def import_pair(node: ImportNode) -> Value:
+        left, right = operands(node)
+        return function(node, right, left) if reverse else function(node, left, right)
 
-    def import_binary(node: ImportNode) -> Value:
-        if alike:
-            node.same_shapes(node.input(0), node.input(1))
-        return node.emit(op, node.input(0), node.input(1))
-
-    return import_binary
+    return import_pair
 
 
-def power_of(op: ir.Pow) -> ImportFunction:
-    """Return a tensor raised to the power of another."""
-    return lambda node: power(node, op, node.input(0), node.input(1))
+def by(op: Operator) -> Combine:
+    """Return the IR's operator of two operands."""
+    return lambda node, left, right: node.emit(op, left, right)
+
+
+def tensors(node: ImportNode) -> tuple[Value, Value]:
+    """Return both inputs, as `broadcast_*` takes them."""
+    return node.input(0), node.input(1)
+
+
+def alike(node: ImportNode) -> tuple[Value, Value]:
+    """Return both inputs, of one shape. Raises ShapeError."""
+    node.same_shapes(node.input(0), node.input(1))
+    return node.input(0), node.input(1)
+
+
+def raised(op: ir.Pow) -> Combine:
+    """Return a power."""
+    return lambda node, left, right: power(node, op, left, right)
+
+
+def as_data(op: Operator, *, negate: bool = False) -> Combine:
+    """Return a comparison, which gives 0 and 1 in the first operand's dtype."""
+
+    def combine(node: ImportNode, left: Value, right: Value) -> Value:
+        result = node.step(op, left, right)
+        if negate:
+            result = node.step(ir.Not(), result)
+        return node.emit(ir.Cast(left.dtype or DType.FLOAT32), result)
+
+    return combine
+
+
+def logical(op: Operator) -> ImportFunction:
+    """Return a logical operator on tensors of numbers, where anything but 0 is true."""
+
+    def import_logical(node: ImportNode) -> Value:
+        truths = [node.cast(value, DType.BOOL) for value in node.inputs]
+        return node.emit(ir.Cast(node.input(0).dtype or DType.FLOAT32), node.step(op, *truths))
+
+    return import_logical
 
 
 def import_mod(node: ImportNode) -> Value:
@@ -52,40 +82,6 @@ def import_mod(node: ImportNode) -> Value:
         node.same_shapes(left, right)
         node.graph.refine(right, TensorType(left.dtype))
     return modulo(node, left, right)
-
-
-def _as_data(node: ImportNode, condition: Value, like: Value) -> Value:
-    """MXNet's comparisons give 0 and 1 in the operands' dtype."""
-    return node.emit(ir.Cast(like.dtype or DType.FLOAT32), condition)
-
-
-def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """Return a comparison of two tensors."""
-
-    def import_comparison(node: ImportNode) -> Value:
-        left, right = node.input(0), node.input(1)
-        result = node.step(op, left, right)
-        if negate:
-            result = node.step(ir.Not(), result)
-        return _as_data(node, result, left)
-
-    return import_comparison
-
-
-def logical(op: Operator) -> ImportFunction:
-    """Return a logical operator on two tensors of numbers, where anything but 0 is true."""
-
-    def import_logical(node: ImportNode) -> Value:
-        left = node.input(0)
-        return _as_data(node, node.step(op, truth(node, left), truth(node, node.input(1))), left)
-
-    return import_logical
-
-
-def import_logical_not(node: ImportNode) -> Value:
-    """1 where the element is 0, else 0."""
-    data = node.input(0)
-    return _as_data(node, node.step(ir.Not(), truth(node, data)), data)
 
 
 def import_add_n(node: ImportNode) -> Value:
@@ -190,7 +186,7 @@ def import_where(node: ImportNode) -> Value:
         for other in alike:
             node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:
-        condition = truth(node, condition)
+        condition = node.cast(condition, DType.BOOL)
     if condition.rank is not None and x.rank is not None and condition.rank != x.rank:
         condition = _along_the_first(node, condition, x)
     return node.emit(ir.Where(), condition, x, y)
@@ -216,14 +212,6 @@ def filled_like(fill: float) -> ImportFunction:
         return node.emit(Expand(), node.scalar_like(data, fill), node.step(Shape(), data))
 
     return import_filled
-
-
-def import_hypot(node: ImportNode) -> Value:
-    """sqrt(a^2 + b^2)."""
-    left, right = node.input(0), node.input(1)
-    if node.op == "_hypot":
-        node.same_shapes(left, right)
-    return distance(node, left, right)
 
 
 def import_negative(node: ImportNode) -> Value:
@@ -286,13 +274,13 @@ LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
 
 
 def _table() -> dict[str, ImportFunction]:
-    result: dict[str, ImportFunction] = {name: unary(op) for name, op in UNARY.items()}
+    result: dict[str, ImportFunction] = {name: direct(op) for name, op in UNARY.items()}
     for name, kind in ARITHMETIC.items():
-        result[f"elemwise_{name}"] = binary(kind(**SAME))
-        result[f"broadcast_{name}"] = binary(kind())
+        result[f"elemwise_{name}"] = of(tensors, kind(**SAME))
+        result[f"broadcast_{name}"] = of(tensors, kind())
     for name, (op, negate) in COMPARISONS.items():
-        result[f"broadcast_{name}"] = comparison(op(), negate=negate)
-        result[f"_{name}"] = comparison(op(**SAME), negate=negate)
+        result[f"broadcast_{name}"] = of(tensors, as_data(op(), negate=negate))
+        result[f"_{name}"] = of(tensors, as_data(op(**SAME), negate=negate))
     for name, combine in LOGICAL.items():
         result[f"broadcast_logical_{name}"] = logical(combine)
         result[f"_logical_{name}"] = logical(type(combine)(**SAME))
@@ -303,24 +291,24 @@ IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
     "abs": import_abs,
     "negative": import_negative,
     "sign": import_sign,
-    "_maximum": binary(ir.Max(), alike=True),
-    "_minimum": binary(ir.Min(), alike=True),
-    "_power": power_of(ir.Pow(same_shape=True)),
+    "_maximum": of(alike, ir.Max()),
+    "_minimum": of(alike, ir.Min()),
+    "_power": of(tensors, raised(ir.Pow(same_shape=True))),
     "_mod": import_mod,
-    "_hypot": import_hypot,
-    "broadcast_maximum": binary(ir.Max()),
-    "broadcast_minimum": binary(ir.Min()),
-    "broadcast_power": power_of(ir.Pow()),
+    "_hypot": of(alike, distance),
+    "broadcast_maximum": of(tensors, ir.Max()),
+    "broadcast_minimum": of(tensors, ir.Min()),
+    "broadcast_power": of(tensors, raised(ir.Pow())),
     "broadcast_mod": import_mod,
-    "broadcast_hypot": import_hypot,
-    "logical_not": import_logical_not,
+    "broadcast_hypot": of(tensors, distance),
+    "logical_not": logical(ir.Not()),
     "add_n": import_add_n,
     "clip": import_clip,
     "where": import_where,
     "Cast": import_cast,
     "amp_cast": import_amp_cast,
     "amp_multicast": import_amp_multicast,
-    "_grad_add": binary(ir.Add(same_shape=True)),
+    "_grad_add": of(tensors, ir.Add(same_shape=True)),
     "_contrib_gradientmultiplier": import_identity,
     "_contrib_sign_ste": import_sign,
     "_copy": import_identity,

@@ -23,14 +23,9 @@ from graphir.ops.shape_parts import BEYOND, ReverseSequence, Slice
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 
-def _integers(node: ImportNode, value: Value) -> Value:
-    """Return the value as int64, fractions dropped."""
-    return node.cast(value, DType.INT64)
-
-
 def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str) -> Value:
     """Return the indices as int64 on an axis of the data."""
-    result = _integers(node, indices)
+    result = node.cast(indices, DType.INT64)
     if mode == "raise":
         told = "raise: onnxruntime fails too on an index outside the axis, but counts one below 0 from the end"
         node.decide(DecisionKind.INDEX_MODE, told)
@@ -114,7 +109,7 @@ def import_gather_nd(node: ImportNode) -> Value:
     count = static_size(indices, 0)
     if count is not None and data.rank is not None and count > data.rank:
         node.refuse(f"{count} indices for data {data.type}")
-    return node.emit(GatherND(), data, _vectors(node, _integers(node, indices)))
+    return node.emit(GatherND(), data, _vectors(node, node.cast(indices, DType.INT64)))
 
 
 def import_scatter_nd(node: ImportNode) -> Value:
@@ -124,7 +119,7 @@ def import_scatter_nd(node: ImportNode) -> Value:
     if 0 in node.attrs["shape"]:  # there is nothing to write to, and onnxruntime refuses indices of it
         return node.emit(op, shape)
     zeros = node.step(op, shape)
-    return node.emit(ScatterND(), zeros, _vectors(node, _integers(node, indices)), data)
+    return node.emit(ScatterND(), zeros, _vectors(node, node.cast(indices, DType.INT64)), data)
 
 
 def import_one_hot(node: ImportNode) -> Value:
@@ -134,7 +129,7 @@ def import_one_hot(node: ImportNode) -> Value:
     """
     attrs = node.attrs
     dtype = DType.of(attrs["dtype"])
-    apart = node.step(Unsqueeze(), _integers(node, node.input(0)), node.vector([-1]))
+    apart = node.step(Unsqueeze(), node.cast(node.input(0), DType.INT64), node.vector([-1]))
     hit = node.step(Equal(), apart, node.vector(range(attrs["depth"])))
     if attrs["on_value"] == 1 and attrs["off_value"] == 0:
         return node.emit(Cast(dtype), hit)
@@ -157,7 +152,7 @@ def _lengths(node: ImportNode, data: Value, batch_axis: int) -> Value:
         raise ShapeError(f"{data.name} is {data.type}, expected at least two axes")
     size = shape[batch_axis]
     node.shaped(1, (size if isinstance(size, int) else UNKNOWN,))
-    return _integers(node, node.input(1))
+    return node.cast(node.input(1), DType.INT64)
 
 
 def _unsqueezed(node: ImportNode, value: Value, axes: Sequence[int]) -> Value:

@@ -132,12 +132,6 @@ def saturating(least: float) -> Composition:
     return compose
 
 
-def _softsign(node: ImportNode, data: Value) -> Value:
-    """x / (1 + |x|)."""
-    size = node.step(ir.Add(), node.step(ir.Abs(), data), node.scalar_like(data, 1.0))
-    return node.step(ir.Div(), data, size)
-
-
 def logarithm(base: float) -> Composition:
     """log(x) / log(base), a little above so that powers of the base keep their whole number."""
 
@@ -156,11 +150,6 @@ def _cbrt(node: ImportNode, data: Value) -> Value:
     cube = node.step(ir.Mul(), node.step(ir.Mul(), near, near, suffix="square"), near, suffix="cube")
     root = node.step(ir.Where(), node.step(ir.Equal(), cube, size), near, root, suffix="root")
     return node.step(ir.Mul(), node.step(ir.Sign(), data), root)
-
-
-def _rcbrt(node: ImportNode, data: Value) -> Value:
-    """1 / x, which has the same whole numbers as 1 / cbrt(x): those of -1, 0 and 1."""
-    return node.step(ir.Reciprocal(), data)
 
 
 def import_sigmoid(node: ImportNode) -> Value:
@@ -197,12 +186,14 @@ COMPOSITIONS: dict[str, Composition | None] = {
     "log10": logarithm(10.0),
     "log1p": None,
     "log2": logarithm(2.0),
-    "rcbrt": _rcbrt,
+    "rcbrt": lambda node, data: node.step(ir.Reciprocal(), data),
     "reciprocal": None,
     "rsqrt": None,
     "sin": None,
     "sinh": _sinh,
-    "softsign": _softsign,
+    "softsign": lambda node, data: node.step(
+        ir.Div(), data, node.step(ir.Add(), node.step(ir.Abs(), data), node.scalar_like(data, 1.0))
+    ),
     "sqrt": None,
     "tan": _tan,
     "tanh": saturating(20.0),
@@ -222,11 +213,6 @@ def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]
         elif name in ROUNDING:
             result[name] = whole(function)
     return result
-
-
-def truth(node: ImportNode, value: Value) -> Value:
-    """Return whether each element is not zero."""
-    return node.cast(value, DType.BOOL)
 
 
 def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:

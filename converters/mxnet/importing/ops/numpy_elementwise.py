@@ -7,17 +7,17 @@ one, where any float is wider than every integer and those wider than bool. Comp
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops import activation, elementwise, scalars
-from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, truth
+from graphir.converters.mxnet.importing.ops.elementwise import Combine, Operands, by, of
+from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.types import DType
-
-Combine = Callable[[ImportNode, Value, Value], Value]
 
 
 def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
@@ -38,39 +38,31 @@ def as_dtype(node: ImportNode, value: Value, dtype: DType | None) -> Value:
     return value if dtype is None or value.dtype in (None, dtype) else node.cast(value, dtype)
 
 
-def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = True) -> ImportFunction:
-    """Return an operator of two tensors in their common dtype, `of_bool` where that is bool (None: MXNet refuses it).
+def in_common_dtype(node: ImportNode, *, integers: bool = True) -> tuple[Value, Value]:
+    """Return both operands in their common dtype.
 
     Without `integers` MXNet takes different dtypes of integers only if the shapes differ.
     """
+    left, right = node.input(0), node.input(1)
+    dtype = common_dtype(node, left, right)
+    of_one_shape = node.sizes_if_known(left) is not None and left.shape == right.shape
+    if left.dtype is not right.dtype and not integers and of_one_shape and dtype is not None and not dtype.is_float:
+        node.refuse(f"operands of {left.dtype} and {right.dtype} and one shape, which MXNet does not take")
+    return as_dtype(node, left, dtype), as_dtype(node, right, dtype)
 
-    def import_mixed(node: ImportNode) -> Value:
-        left, right = node.input(0), node.input(1)
-        dtype = common_dtype(node, left, right)
-        of_one_shape = node.sizes_if_known(left) is not None and left.shape == right.shape
-        if left.dtype is not right.dtype and not integers and of_one_shape and dtype is not None and not dtype.is_float:
-            node.refuse(f"operands of {left.dtype} and {right.dtype} and one shape, which MXNet does not take")
-        function = combine if dtype is not DType.BOOL else of_bool
-        if function is None:
+
+def unless_bool(combine: Combine | Operator, of_bool: Operator | None = None) -> Combine:
+    """Return an operator that for bool is `of_bool`; None: MXNet refuses bool."""
+    function = by(combine) if isinstance(combine, Operator) else combine
+
+    def combine_numbers(node: ImportNode, left: Value, right: Value) -> Value:
+        if DType.BOOL not in (left.dtype, right.dtype):
+            return function(node, left, right)
+        if of_bool is None:
             node.refuse("operands of bool, which MXNet refuses")
-        return function(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+        return node.emit(of_bool, left, right)
 
-    return import_mixed
-
-
-def by(op: Operator) -> Combine:
-    """Return the IR's operator of two operands."""
-    return lambda node, left, right: node.emit(op, left, right)
-
-
-def raised(node: ImportNode, left: Value, right: Value) -> Value:
-    """Return a power of two tensors of one dtype."""
-    return power(node, ir.Pow(), left, right)
-
-
-def raised_bool(node: ImportNode, left: Value, right: Value) -> Value:
-    """0 only for 0 to the power of 1."""
-    return node.emit(ir.Or(), left, node.step(ir.Not(), right))
+    return combine_numbers
 
 
 def import_power(node: ImportNode) -> Value:
@@ -81,8 +73,10 @@ def import_power(node: ImportNode) -> Value:
     if dtype in (DType.FLOAT16, DType.FLOAT32) and any(integers):
         wide = (as_dtype(node, value, DType.FLOAT64) for value in (left, right))
         return node.emit(ir.Cast(dtype), node.step(ir.Pow(), *wide, suffix="power"))
-    function = raised_bool if dtype is DType.BOOL else raised
-    return function(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
+    left, right = as_dtype(node, left, dtype), as_dtype(node, right, dtype)
+    if dtype is DType.BOOL:  # 0 only for 0 to the power of 1
+        return node.emit(ir.Or(), left, node.step(ir.Not(), right))
+    return power(node, ir.Pow(), left, right)
 
 
 def import_true_divide(node: ImportNode) -> Value:
@@ -104,18 +98,29 @@ def same_dtypes(node: ImportNode) -> tuple[Value, Value]:
     return left, right
 
 
-def comparison(op: Operator, of_bool: Combine, *, negate: bool = False) -> ImportFunction:
-    """Return a comparison of two tensors of one dtype, `of_bool` for bool ones; the result is bool."""
+def of_one_dtype(takes: Callable[[DType], bool], what: str) -> Operands:
+    """Return what gives two tensors of one dtype that MXNet `takes`; `what` says which those are."""
 
-    def import_comparison(node: ImportNode) -> Value:
+    def operands(node: ImportNode) -> tuple[Value, Value]:
         left, right = same_dtypes(node)
-        if left.dtype is DType.BOOL:
+        if left.dtype is not None and not takes(left.dtype):
+            node.refuse(f"operands of {left.dtype}: MXNet takes {what} only")
+        return left, right
+
+    return operands
+
+
+def comparison(op: Operator, of_bool: Combine | None = None, *, negate: bool = False) -> Combine:
+    """Return a comparison that answers bool; for bool operands it is `of_bool`, if there is that."""
+
+    def combine(node: ImportNode, left: Value, right: Value) -> Value:
+        if of_bool is not None and left.dtype is DType.BOOL:
             return of_bool(node, left, right)
         if not negate:
             return node.emit(op, left, right)
         return node.emit(ir.Not(), node.step(op, left, right))
 
-    return import_comparison
+    return combine
 
 
 def turned(op: Operator, slot: int) -> Combine:
@@ -129,20 +134,6 @@ def turned(op: Operator, slot: int) -> Combine:
     return combine
 
 
-def import_logical_not(node: ImportNode) -> Value:
-    """Return whether the element is 0."""
-    data = node.input(0)
-    return node.emit(ir.Not(), data if data.dtype is DType.BOOL else truth(node, data))
-
-
-def import_hypot(node: ImportNode) -> Value:
-    """sqrt(a^2 + b^2) of floats."""
-    left, right = same_dtypes(node)
-    if left.dtype is not None and not left.dtype.is_float:
-        node.refuse(f"operands of {left.dtype}: MXNet takes floats only")
-    return distance(node, left, right)
-
-
 # NumPy-style names of classic operators, where they are not the same.
 UNARY = {name: name for name in (
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh", "degrees", "exp",
@@ -151,38 +142,20 @@ UNARY = {name: name for name in (
 )} | {"absolute": "abs"}  # fmt: skip
 
 
-def dividing(*, reverse: bool = False) -> ImportFunction:
-    """data / scalar, or scalar / data with `reverse`; integers and bool become float32, as the scalar does."""
-
-    def import_dividing(node: ImportNode) -> Value:
-        data = node.input(0)
-        dtype = data.dtype or DType.FLOAT32
-        if not dtype.is_float:
-            node.decide(DecisionKind.SCALAR, f"{dtype} data became float32, as MXNet divides it")
-            data = node.cast(data, DType.FLOAT32)
-        scalar = node.scalar_like(data, float(node.attrs["scalar"]))
-        return node.emit(ir.Div(), scalar, data) if reverse else node.emit(ir.Div(), data, scalar)
-
-    return import_dividing
+def as_float(node: ImportNode) -> tuple[Value, Value]:
+    """Return the data and the scalar to be divided; integers and bool become float32, as the scalar does."""
+    data = node.input(0)
+    dtype = data.dtype or DType.FLOAT32
+    if not dtype.is_float:
+        node.decide(DecisionKind.SCALAR, f"{dtype} data became float32, as MXNet divides it")
+        data = node.cast(data, DType.FLOAT32)
+    return data, node.scalar_like(data, float(node.attrs["scalar"]))
 
 
-def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """Return a comparison with the scalar in the dtype of the computation; the result is bool."""
-
-    def import_comparison(node: ImportNode) -> Value:
-        if node.input(0).dtype is DType.BOOL:
-            data, scalar = _truths(node)
-        else:
-            data, scalar = scalars.operands(node)
-        if not negate:
-            return node.emit(op, data, scalar)
-        return node.emit(ir.Not(), node.step(op, data, scalar))
-
-    return import_comparison
-
-
-def _truths(node: ImportNode) -> tuple[Value, Value]:
-    """Bool data is compared with whether the scalar is not 0, both as numbers."""
+def as_compared(node: ImportNode) -> tuple[Value, Value]:
+    """Return the data and the scalar; bool data is compared with whether the scalar is not 0, both as numbers."""
+    if node.input(0).dtype is not DType.BOOL:
+        return scalars.operands(node)
     scalar = float(node.attrs["scalar"])
     if scalar not in (0.0, 1.0):
         node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became true for bool data, as MXNet does")
@@ -205,30 +178,30 @@ CLASSIC = {
 IMPORTS: dict[str, ImportFunction] = {
     **{f"_npi_{name}": elementwise.IMPORTS[classic] for name, classic in UNARY.items()},
     "_np_copy": elementwise.import_identity,
-    "_npi_add": mixed(by(ir.Add()), of_bool=by(ir.Or())),
-    "_npi_equal": comparison(ir.Equal(), by(ir.Equal())),
-    "_npi_greater": comparison(ir.Greater(), turned(ir.And(), 1)),
-    "_npi_greater_equal": comparison(ir.GreaterOrEqual(), turned(ir.Or(), 1)),
-    "_npi_hypot": import_hypot,
-    "_npi_less": comparison(ir.Less(), turned(ir.And(), 0)),
-    "_npi_less_equal": comparison(ir.LessOrEqual(), turned(ir.Or(), 0)),
-    "_npi_logical_not": import_logical_not,
-    "_npi_mod": mixed(modulo, integers=False),
-    "_npi_multiply": mixed(by(ir.Mul()), of_bool=by(ir.And())),
-    "_npi_not_equal": comparison(ir.Equal(), by(ir.Xor()), negate=True),
+    "_npi_add": of(in_common_dtype, unless_bool(ir.Add(), ir.Or())),
+    "_npi_equal": of(same_dtypes, ir.Equal()),
+    "_npi_greater": of(same_dtypes, comparison(ir.Greater(), turned(ir.And(), 1))),
+    "_npi_greater_equal": of(same_dtypes, comparison(ir.GreaterOrEqual(), turned(ir.Or(), 1))),
+    "_npi_hypot": of(of_one_dtype(lambda dtype: dtype.is_float, "floats"), distance),
+    "_npi_less": of(same_dtypes, comparison(ir.Less(), turned(ir.And(), 0))),
+    "_npi_less_equal": of(same_dtypes, comparison(ir.LessOrEqual(), turned(ir.Or(), 0))),
+    "_npi_logical_not": lambda node: node.emit(ir.Not(), node.cast(node.input(0), DType.BOOL)),
+    "_npi_mod": of(partial(in_common_dtype, integers=False), unless_bool(modulo)),
+    "_npi_multiply": of(in_common_dtype, unless_bool(ir.Mul(), ir.And())),
+    "_npi_not_equal": of(same_dtypes, comparison(ir.Equal(), by(ir.Xor()), negate=True)),
     "_npi_power": import_power,
-    "_npi_subtract": mixed(by(ir.Sub()), integers=False),
+    "_npi_subtract": of(partial(in_common_dtype, integers=False), unless_bool(ir.Sub())),
     "_npi_tanh": activation.IMPORTS["tanh"],
     "_npi_true_divide": import_true_divide,
     "_npx_relu": activation.IMPORTS["relu"],
     "_npx_sigmoid": activation.IMPORTS["sigmoid"],
     **{name: scalars.IMPORTS[classic] for name, classic in CLASSIC.items()},
-    "_npi_equal_scalar": scalar_comparison(ir.Equal()),
-    "_npi_greater_equal_scalar": scalar_comparison(ir.GreaterOrEqual()),
-    "_npi_greater_scalar": scalar_comparison(ir.Greater()),
-    "_npi_less_equal_scalar": scalar_comparison(ir.LessOrEqual()),
-    "_npi_less_scalar": scalar_comparison(ir.Less()),
-    "_npi_not_equal_scalar": scalar_comparison(ir.Equal(), negate=True),
-    "_npi_rtrue_divide_scalar": dividing(reverse=True),
-    "_npi_true_divide_scalar": dividing(),
+    "_npi_equal_scalar": of(as_compared, ir.Equal()),
+    "_npi_greater_equal_scalar": of(as_compared, ir.GreaterOrEqual()),
+    "_npi_greater_scalar": of(as_compared, ir.Greater()),
+    "_npi_less_equal_scalar": of(as_compared, ir.LessOrEqual()),
+    "_npi_less_scalar": of(as_compared, ir.Less()),
+    "_npi_not_equal_scalar": of(as_compared, comparison(ir.Equal(), negate=True)),
+    "_npi_rtrue_divide_scalar": of(as_float, ir.Div(), reverse=True),
+    "_npi_true_divide_scalar": of(as_float, ir.Div()),
 }

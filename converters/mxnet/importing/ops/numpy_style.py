@@ -69,12 +69,6 @@ def as_matrix(node: ImportNode, data: Value) -> Value:
     return node.step(Expand(), data, node.step(Concat(axis=0), size, size, suffix="square"), suffix="matrix")
 
 
-def import_tril(node: ImportNode) -> Value:
-    """Return the lower triangle up to diagonal k, zeros above it."""
-    data = node.input(0)
-    return node.emit(Trilu(upper=False), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
-
-
 def _joined(node: ImportNode, values: Sequence[Value], axis: int) -> Value:
     return values[0] if len(values) == 1 else node.emit(Concat(axis), *values)
 
@@ -98,8 +92,11 @@ def _stacked(grown: Callable[[ImportNode, Value], Value], axis: int) -> ImportFu
     return import_stacked
 
 
-def _column(node: ImportNode, data: Value) -> Value:
-    return new_axes(node, data, {0: [0, 1], 1: [1]}.get(node.rank(data), []))
+def triangle(*, upper: bool) -> ImportFunction:
+    """Return a triangle of each matrix, from diagonal `k` on; of a vector as many rows."""
+    return lambda node: node.emit(
+        Trilu(upper), as_matrix(node, node.input(0)), node.constant(node.attrs["k"], DType.INT64)
+    )
 
 
 def import_hstack(node: ImportNode) -> Value:
@@ -132,8 +129,10 @@ def import_dsplit(node: ImportNode) -> Sequence[Value]:
 IMPORTS: dict[str, ImportFunction] = {
     "_np_reshape": import_reshape,
     "_npi_around": import_around,
-    "_npi_tril": import_tril,
-    "_npi_column_stack": _stacked(_column, 1),
+    "_npi_tril": triangle(upper=False),
+    "_npi_column_stack": _stacked(
+        lambda node, data: new_axes(node, data, {0: [0, 1], 1: [1]}.get(node.rank(data), [])), 1
+    ),
     "_npi_concatenate": import_concatenate,
     "_npi_dsplit": import_dsplit,
     "_npi_dstack": _stacked(of_three_axes, 2),

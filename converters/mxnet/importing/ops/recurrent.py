@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphir.converters.kernel.importing import direct
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER, Sizes, Weights
 from graphir.decisions import DecisionKind
@@ -132,9 +133,4 @@ def _stacked(node: ImportNode, finals: list[Value], suffix: str) -> Value:
     return finals[0] if len(finals) == 1 else node.step(Concat(0), *finals, suffix=f"last_{suffix}")
 
 
-def import_rnn_param_concat(node: ImportNode) -> Value:
-    """_rnn_param_concat: flat parameters joined to the one vector that RNN takes."""
-    return node.emit(Concat(node.attrs["dim"]), *node.inputs)
-
-
-IMPORTS = {"RNN": import_rnn, "_rnn_param_concat": import_rnn_param_concat}
+IMPORTS = {"RNN": import_rnn, "_rnn_param_concat": direct(Concat, axis="dim")}

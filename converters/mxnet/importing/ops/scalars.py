@@ -11,7 +11,8 @@ import math
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, remainder_of_floats, truth
+from graphir.converters.mxnet.importing.ops.elementwise import LOGICAL, as_data, of, raised
+from graphir.converters.mxnet.importing.ops.integers import distance, modulo, remainder_of_floats
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
@@ -43,33 +44,21 @@ def operands(node: ImportNode) -> tuple[Value, Value]:
     return data, node.constant(result, dtype)
 
 
-def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
-    """`data op scalar`, or `scalar op data` with `reverse`."""
-
-    def import_scalar(node: ImportNode) -> Value:
-        data, scalar = operands(node)
-        return node.emit(op, scalar, data) if reverse else node.emit(op, data, scalar)
-
-    return import_scalar
-
-
 def _number(node: ImportNode, data: Value) -> float:
     """Return the scalar as the computation sees it."""
     result = converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
     return math.copysign(math.inf, result) if data.dtype is DType.FLOAT16 and abs(result) >= 65520 else result
 
 
-def import_div_scalar(node: ImportNode) -> Value:
-    """data / scalar."""
-    data, scalar = operands(node)
+def divide(node: ImportNode, data: Value, scalar: Value) -> Value:
+    """Return data / scalar."""
     if not data.dtype or data.dtype.is_float or _number(node, data):
         return node.emit(ir.Div(), data, scalar)
     node.refuse(f"it divides {data.dtype} data by {node.attrs['scalar']:.9g}, which is 0 for integers")
 
 
-def import_rdiv_scalar(node: ImportNode) -> Value:
-    """scalar / data; integers go through float32, the fraction dropped."""
-    data, scalar = operands(node)
+def divide_scalar(node: ImportNode, scalar: Value, data: Value) -> Value:
+    """Return scalar / data; integers go through float32, the fraction dropped."""
     dtype = data.dtype
     if dtype is None or dtype.is_float:
         return node.emit(ir.Div(), scalar, data)
@@ -80,15 +69,8 @@ def import_rdiv_scalar(node: ImportNode) -> Value:
     return node.emit(ir.Cast(dtype), node.step(ir.Div(), *wide, suffix="quotient"))
 
 
-def import_rpower_scalar(node: ImportNode) -> Value:
-    """Return the scalar raised to the power of the data."""
-    data, scalar = operands(node)
-    return power(node, ir.Pow(), scalar, data)
-
-
-def import_mod_scalar(node: ImportNode) -> Value:
+def take_remainder(node: ImportNode, data: Value, scalar: Value) -> Value:
     """Return the remainder of the data divided by the scalar, with the scalar's sign; 0 for a divisor of 0."""
-    data, scalar = operands(node)
     number = _number(node, data)
     if number == 0 or (abs(number) == 1 and data.dtype is not None and data.dtype.is_integer):
         return node.emit(Expand(), node.scalar_like(data, 0), node.step(Shape(), data))
@@ -99,32 +81,13 @@ def import_mod_scalar(node: ImportNode) -> Value:
     return remainder_of_floats(node, data, scalar, positive=number > 0 or math.isnan(number))
 
 
-def import_rmod_scalar(node: ImportNode) -> Value:
-    """Return the remainder of the scalar divided by the data."""
-    data, scalar = operands(node)
-    return modulo(node, scalar, data)
-
-
-def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """Return a comparison with the scalar, which gives 0 and 1 in the dtype of the computation."""
-
-    def import_comparison(node: ImportNode) -> Value:
-        data, scalar = operands(node)
-        result = node.step(op, data, scalar)
-        if negate:
-            result = node.step(ir.Not(), result)
-        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), result)
-
-    return import_comparison
-
-
 def scalar_logical(op: Operator) -> ImportFunction:
     """Return a logical operator on the data and the scalar."""
 
     def import_logical(node: ImportNode) -> Value:
         data, _ = operands(node)
         scalar = node.constant(bool(_number(node, data)))
-        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, truth(node, data), scalar))
+        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, node.cast(data, DType.BOOL), scalar))
 
     return import_logical
 
@@ -187,21 +150,20 @@ COMPARISONS: dict[str, tuple[Operator, bool]] = {
     "lesser": (ir.Less(), False),
     "lesser_equal": (ir.LessOrEqual(), False),
 }
-LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
 
 IMPORTS: dict[str, ImportFunction] = {
-    **{f"_{name}_scalar": with_scalar(op) for name, op in ARITHMETIC.items()},
-    **{f"_{name}_scalar": scalar_comparison(op, negate=negate) for name, (op, negate) in COMPARISONS.items()},
+    **{f"_{name}_scalar": of(operands, op) for name, op in ARITHMETIC.items()},
+    **{f"_{name}_scalar": of(operands, as_data(op, negate=negate)) for name, (op, negate) in COMPARISONS.items()},
     **{f"_logical_{name}_scalar": scalar_logical(op) for name, op in LOGICAL.items()},
-    "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
-    "_div_scalar": import_div_scalar,
-    "_rdiv_scalar": import_rdiv_scalar,
-    "_power_scalar": lambda node: power(node, ir.Pow(), *operands(node)),
-    "_rpower_scalar": import_rpower_scalar,
-    "_mod_scalar": import_mod_scalar,
-    "_rmod_scalar": import_rmod_scalar,
-    "_maximum_scalar": with_scalar(ir.Max()),
-    "_minimum_scalar": with_scalar(ir.Min()),
-    "_hypot_scalar": lambda node: distance(node, *operands(node)),
+    "_rminus_scalar": of(operands, ir.Sub(), reverse=True),
+    "_div_scalar": of(operands, divide),
+    "_rdiv_scalar": of(operands, divide_scalar, reverse=True),
+    "_power_scalar": of(operands, raised(ir.Pow())),
+    "_rpower_scalar": of(operands, raised(ir.Pow()), reverse=True),
+    "_mod_scalar": of(operands, take_remainder),
+    "_rmod_scalar": of(operands, modulo, reverse=True),
+    "_maximum_scalar": of(operands, ir.Max()),
+    "_minimum_scalar": of(operands, ir.Min()),
+    "_hypot_scalar": of(operands, distance),
     "smooth_l1": import_smooth_l1,
 }

@@ -62,11 +62,6 @@ def _fix_size(node: ImportNode, data: Value, axis: int, size: int) -> None:
         node.graph.refine(data, TensorType(None, shape))
 
 
-def import_split_v2(node: ImportNode) -> Sequence[Value]:
-    """`sections` parts along an axis, or one from each of `indices` to the next."""
-    return split(node, node.input(0), node.attrs["axis"])
-
-
 def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
     """Return the parts that `sections` or `indices` ask for, along this axis; `squeeze_axis` drops it."""
     sections, squeeze = node.attrs["sections"], node.attrs["squeeze_axis"]
@@ -313,7 +308,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "Concat": import_concat,
     "stack": import_stack,
     "SliceChannel": import_slice_channel,
-    "_split_v2": import_split_v2,
+    "_split_v2": lambda node: split(node, node.input(0), node.attrs["axis"]),
     "slice": import_slice,
     "slice_axis": import_slice_axis,
     "slice_like": import_slice_like,

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from graphir.converters.kernel.importing import direct
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import Entry, axis_of, axis_size, shape_vector, static_shape, static_size
 from graphir.decisions import DecisionKind
@@ -87,11 +88,6 @@ def import_slice_assign_scalar(node: ImportNode) -> Value:
     return node.emit(Expand(), number, shape_vector(node, whole))
 
 
-def whole_numbers(node: ImportNode, value: Value) -> Value:
-    """Return the value as int64, fractions dropped."""
-    return node.cast(value, DType.INT64)
-
-
 def _decide_places(node: ImportNode) -> None:
     text = "places are taken to be inside the tensor (MXNet writes beside it) and to come once, or the last one counts"
     node.decide(DecisionKind.INDEX_MODE, text)
@@ -105,7 +101,7 @@ def import_index_copy(node: ImportNode) -> Value:
         node.refuse(f"the places are {indices.type}, expected a vector")
     node.graph.refine(rows, TensorType(data.dtype, (count or UNKNOWN, *node.shape(data)[1:])))
     _decide_places(node)
-    column = node.step(Unsqueeze(), whole_numbers(node, indices), node.vector([-1]))
+    column = node.step(Unsqueeze(), node.cast(indices, DType.INT64), node.vector([-1]))
     return node.emit(ScatterND(), data, column, rows)
 
 
@@ -117,7 +113,7 @@ def import_scatter_set_nd(node: ImportNode) -> Value:
         node.refuse(f"the indices are {indices.type}, expected two axes or more")
     node.graph.refine(data, TensorType(new.dtype, tuple(node.attrs["shape"])))
     _decide_places(node)
-    vectors = node.step(Transpose((*range(1, rank), 0)), whole_numbers(node, indices))
+    vectors = node.step(Transpose((*range(1, rank), 0)), node.cast(indices, DType.INT64))
     return node.emit(ScatterND(), data, vectors, new)
 
 
@@ -135,7 +131,7 @@ def import_unravel_index(node: ImportNode) -> Value:
     if node.rank(data) != 1:
         node.refuse(f"{data.type}, expected a vector: of others MXNet fills a part of the result only")
     strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    indices = node.step(Unsqueeze(), whole_numbers(node, data), node.vector([0]))
+    indices = node.step(Unsqueeze(), node.cast(data, DType.INT64), node.vector([0]))
     result = node.step(ew.Div(), indices, node.constant([[stride] for stride in strides], DType.INT64))
     limits = node.constant([[size] for size in (ENDLESS, *sizes[1:])], DType.INT64)
     result = node.step(ew.Sub(), result, node.step(ew.Mul(), node.step(ew.Div(), result, limits), limits))
@@ -152,14 +148,14 @@ def import_ravel_multi_index(node: ImportNode) -> Value:
         node.refuse(f"{data.type}, expected a matrix of {len(sizes)} rows")
     dtype = data.dtype or DType.FLOAT32
     if not dtype.is_float:
-        data = whole_numbers(node, data)
+        data = node.cast(data, DType.INT64)
     parts = node.steps(Split(len(sizes), 0), data) if len(sizes) > 1 else (data,)
     rows = [node.step(Squeeze(), part, node.vector([0])) for part in parts]
-    total = whole_numbers(node, rows[0])
+    total = node.cast(rows[0], DType.INT64)
     for row, size in zip(rows[1:], sizes[1:], strict=True):
         total = node.step(ew.Mul(), total, node.constant(size, DType.INT64))
         if dtype.is_float:
-            total = whole_numbers(node, node.step(ew.Add(), node.cast(total, dtype), row))
+            total = node.cast(node.step(ew.Add(), node.cast(total, dtype), row), DType.INT64)
         else:
             total = node.step(ew.Add(), total, row)
     return total if dtype is DType.INT64 else node.emit(ew.Cast(dtype), total)
@@ -186,13 +182,8 @@ def import_index_array(node: ImportNode) -> Value:
     return parts[0] if len(parts) == 1 else node.emit(Concat(rank), *parts)
 
 
-def import_cross_device_copy(node: ImportNode) -> Value:
-    """Return the data as they are: on which device they lie is no part of a graph."""
-    return node.emit(ew.Identity(), node.input(0))
-
-
 IMPORTS: dict[str, ImportFunction] = {
-    "_CrossDeviceCopy": import_cross_device_copy,
+    "_CrossDeviceCopy": direct(ew.Identity),
     "_contrib_index_array": import_index_array,
     "_contrib_index_copy": import_index_copy,
     "_ravel_multi_index": import_ravel_multi_index,

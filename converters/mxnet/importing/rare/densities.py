@@ -67,10 +67,6 @@ def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Valu
     return result
 
 
-def _finish(node: ImportNode, result: Value, dtype: DType) -> Value:
-    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
-
-
 def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = False) -> ImportFunction:
     """Return a density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
     float64."""
@@ -91,7 +87,7 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
             result = logarithm(steps, sample, *placed)
         else:
             result = plain(steps, sample, *placed) if plain else node.step(ir.Exp(), logarithm(steps, sample, *placed))
-        return _finish(node, result, dtype)
+        return node.emit_as(dtype, result)
 
     return import_density
 
@@ -125,11 +121,6 @@ def normal(steps: NodeMaker, sample: Value, mean: Value, deviation: Value) -> Va
     """exp(-(x - mu)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))."""
     above = steps(ir.Exp(), _normal_exponent(steps, sample, mean, deviation))
     return steps.div(above, steps.mul(deviation, math.sqrt(CIRCLE)))
-
-
-def log_exponential(steps: NodeMaker, sample: Value, rate: Value) -> Value:
-    """log(lam) - lam x."""
-    return steps.sub(steps(ir.Log(), rate), steps.mul(rate, sample))
 
 
 def exponential(steps: NodeMaker, sample: Value, rate: Value) -> Value:
@@ -206,7 +197,7 @@ def import_dirichlet(node: ImportNode) -> Value:
     result = result if node.attrs["is_log"] else steps(ir.Exp(), result)
     if node.rank(sample) == 1:
         result = node.step(Reshape(), result, node.vector([1]), suffix="vector")
-    return _finish(node, result, dtype)
+    return node.emit_as(dtype, result)
 
 
 IMPOSSIBLE = -1e30
@@ -285,7 +276,9 @@ def import_ctc_loss(node: ImportNode) -> Value:
 
 IMPORTS: dict[str, ImportFunction] = {
     "_random_pdf_dirichlet": import_dirichlet,
-    "_random_pdf_exponential": density(log_exponential, exponential),
+    "_random_pdf_exponential": density(
+        lambda steps, sample, rate: steps.sub(steps(ir.Log(), rate), steps.mul(rate, sample)), exponential
+    ),
     "_random_pdf_gamma": density(log_gamma_density, exact=True),
     "_random_pdf_generalized_negative_binomial": density(log_generalized_negative_binomial, exact=True),
     "_random_pdf_negative_binomial": density(log_negative_binomial, exact=True),

@@ -7,6 +7,8 @@ what is written here: the bytes are the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
@@ -134,10 +136,6 @@ def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
     return of_bytes(node, data, rows, columns) if of_bytes else _by_matrices(node, data, rows, columns, method, dtype)
 
 
-def _areas_of_few_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
-    return _linear_bytes(node, data, rows, columns, AREA_OF_FEW)
-
-
 def _areas_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
     channels = _channels(node)
     if _halves(node, rows, columns):
@@ -167,7 +165,11 @@ def _cubic_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) ->
     return cubic(node, data, rows, columns, channels)
 
 
-OF_BYTES = {AREA: _areas_of_bytes, AREA_OF_FEW: _areas_of_few_bytes, CUBIC: _cubic_of_bytes}
+OF_BYTES: dict[int, Callable[[ImportNode, Value, Axis, Axis], Value]] = {
+    AREA: _areas_of_bytes,
+    AREA_OF_FEW: lambda node, data, rows, columns: _linear_bytes(node, data, rows, columns, AREA_OF_FEW),
+    CUBIC: _cubic_of_bytes,
+}
 
 
 def _halves(node: ImportNode, rows: Axis, columns: Axis) -> bool:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.integers import is_integer, is_signed, truth
-from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype, same_dtypes
-from graphir.converters.mxnet.importing.rare.numpy_arithmetic import of_scalar, sizes_and_divisor
+from graphir.converters.mxnet.importing.ops.elementwise import Combine, of
+from graphir.converters.mxnet.importing.ops.integers import is_integer, is_signed
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import (
+    as_dtype,
+    common_dtype,
+    in_common_dtype,
+    same_dtypes,
+    unless_bool,
+)
+from graphir.converters.mxnet.importing.ops.scalars import operands
+from graphir.converters.mxnet.importing.rare.numpy_arithmetic import sizes_and_divisor
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation
@@ -20,21 +27,6 @@ from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.indexing import Gather
 from graphir.types import DType
-
-Combine = Callable[[ImportNode, Value, Value], Value]
-
-
-def of_two(combine: Combine, *, mixed: bool = False) -> ImportFunction:
-    """Two tensors of one dtype or, if they may be `mixed`, in their common one; bool is refused, as in MXNet."""
-
-    def import_two(node: ImportNode) -> Value:
-        left, right = (node.input(0), node.input(1)) if mixed else same_dtypes(node)
-        dtype = common_dtype(node, left, right)
-        if dtype is DType.BOOL:
-            node.refuse("operands of bool, which MXNet refuses")
-        return combine(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
-
-    return import_two
 
 
 def floor_divide(node: ImportNode, left: Value, right: Value) -> Value:
@@ -106,32 +98,29 @@ def gcd(node: ImportNode, left: Value, right: Value) -> Value:
     return node.emit(ir.Cast(dtype), sizes_and_divisor(node, left, right)[1])
 
 
-def import_gcd_scalar(node: ImportNode) -> Value:
-    """Return the same of integers and a number, which loses its fraction."""
-    data = node.input(0)
+def whole_operands(node: ImportNode) -> tuple[Value, Value]:
+    """Return integers and the scalar, which loses its fraction."""
+    data, number = node.input(0), float(node.attrs["scalar"])
     dtype, _ = _of_bits(node, data)
-    scalar = converted(float(node.attrs["scalar"]), dtype)
-    if scalar != node.attrs["scalar"]:
-        node.decide(DecisionKind.SCALAR, f"the scalar {node.attrs['scalar']:.9g} became {scalar} for {dtype} data")
-    return gcd(node, data, node.constant(scalar, dtype))
+    scalar = converted(number, dtype)
+    if scalar != number:
+        node.decide(DecisionKind.SCALAR, f"the scalar {number:.9g} became {scalar} for {dtype} data")
+    return data, node.constant(scalar, dtype)
 
 
 def logical(op: Operator) -> ImportFunction:
     """An operator on whether the elements of two tensors are not 0."""
-    return lambda node: node.emit(op, _true(node, node.input(0)), _true(node, node.input(1)))
+    return lambda node: node.emit(op, node.cast(node.input(0), DType.BOOL), node.cast(node.input(1), DType.BOOL))
 
 
 def logical_scalar(op: Operator) -> ImportFunction:
     """Return the same of a tensor and the scalar."""
 
     def import_scalar(node: ImportNode) -> Value:
-        return node.emit(op, _true(node, node.input(0)), node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
+        data = node.cast(node.input(0), DType.BOOL)
+        return node.emit(op, data, node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
 
     return import_scalar
-
-
-def _true(node: ImportNode, value: Value) -> Value:
-    return value if value.dtype is DType.BOOL else truth(node, value)
 
 
 def shift_left(node: ImportNode, left: Value, right: Value) -> Value:
@@ -227,27 +216,27 @@ def _of_positive(node: ImportNode, x: Value) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_npi_bitwise_left_shift": of_two(shift_left, mixed=True),
-    "_npi_bitwise_right_shift": of_two(shift_right, mixed=True),
-    "_npi_floor_divide": of_two(floor_divide, mixed=True),
-    "_npi_floor_divide_scalar": of_scalar(floor_divide),
-    "_npi_fmax": of_two(extreme(ir.Max())),
-    "_npi_fmax_scalar": of_scalar(extreme(ir.Max())),
-    "_npi_fmin": of_two(extreme(ir.Min())),
-    "_npi_fmin_scalar": of_scalar(extreme(ir.Min())),
-    "_npi_fmod": of_two(fmod),
-    "_npi_fmod_scalar": of_scalar(fmod),
-    "_npi_gcd": of_two(gcd),
-    "_npi_gcd_scalar": import_gcd_scalar,
+    "_npi_bitwise_left_shift": of(in_common_dtype, unless_bool(shift_left)),
+    "_npi_bitwise_right_shift": of(in_common_dtype, unless_bool(shift_right)),
+    "_npi_floor_divide": of(in_common_dtype, unless_bool(floor_divide)),
+    "_npi_floor_divide_scalar": of(operands, floor_divide),
+    "_npi_fmax": of(same_dtypes, unless_bool(extreme(ir.Max()))),
+    "_npi_fmax_scalar": of(operands, extreme(ir.Max())),
+    "_npi_fmin": of(same_dtypes, unless_bool(extreme(ir.Min()))),
+    "_npi_fmin_scalar": of(operands, extreme(ir.Min())),
+    "_npi_fmod": of(same_dtypes, unless_bool(fmod)),
+    "_npi_fmod_scalar": of(operands, fmod),
+    "_npi_gcd": of(same_dtypes, unless_bool(gcd)),
+    "_npi_gcd_scalar": of(whole_operands, gcd),
     "_npi_logaddexp": import_log_add_exp,
-    "_npi_logaddexp_scalar": of_scalar(log_add_exp),
+    "_npi_logaddexp_scalar": of(operands, log_add_exp),
     "_npi_logical_and": logical(ir.And()),
     "_npi_logical_and_scalar": logical_scalar(ir.And()),
     "_npi_logical_or": logical(ir.Or()),
     "_npi_logical_or_scalar": logical_scalar(ir.Or()),
     "_npi_logical_xor": logical(ir.Xor()),
     "_npi_logical_xor_scalar": logical_scalar(ir.Xor()),
-    "_npi_rfloor_divide_scalar": of_scalar(floor_divide, reverse=True),
-    "_npi_rfmod_scalar": of_scalar(fmod, reverse=True),
+    "_npi_rfloor_divide_scalar": of(operands, floor_divide, reverse=True),
+    "_npi_rfmod_scalar": of(operands, fmod, reverse=True),
     "digamma": import_digamma,
 }

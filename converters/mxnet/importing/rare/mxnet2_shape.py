@@ -7,7 +7,7 @@ import numpy as np
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.indexing import import_gather_nd
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype
-from graphir.converters.mxnet.importing.ops.numpy_style import as_matrix
+from graphir.converters.mxnet.importing.ops.numpy_style import triangle
 from graphir.converters.mxnet.importing.ops.shape import by_codes
 from graphir.converters.mxnet.importing.ranges import known
 from graphir.decisions import DecisionKind
@@ -18,14 +18,8 @@ from graphir.ops.linear import Einsum
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.selection import Compress
 from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Transpose, Unsqueeze
-from graphir.ops.shape_parts import Concat, Slice, Trilu
+from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType, TensorType
-
-
-def import_triu(node: ImportNode) -> Value:
-    """Return the upper triangle from diagonal k on, zeros below it."""
-    data = node.input(0)
-    return node.emit(Trilu(upper=True), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
 
 
 def import_tri(node: ImportNode) -> Value:
@@ -256,7 +250,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_rollaxis": import_rollaxis,
     "_npi_tri": import_tri,
     "_npi_tril_indices": import_tril_indices,
-    "_npi_triu": import_triu,
+    "_npi_triu": triangle(upper=True),
     "_npx_index_add": at_places(Reduction.ADD),
     "_npx_index_update": at_places(Reduction.NONE),
     "_contrib_dynamic_reshape": import_dynamic_reshape,

@@ -6,11 +6,11 @@ Each has a form of two tensors, which MXNet wants to be of one dtype, and one of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.elementwise import Combine, of
 from graphir.converters.mxnet.importing.ops.integers import Composition, in_single, is_integer, is_signed
-from graphir.converters.mxnet.importing.ops.numpy_elementwise import Combine, as_dtype, same_dtypes
+from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, of_one_dtype
 from graphir.converters.mxnet.importing.ops.scalars import operands
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
@@ -22,28 +22,6 @@ from graphir.types import DType, TensorType
 
 # Euclid's algorithm takes no more steps for integers of 64 bits.
 EUCLID = 92
-
-
-def of_tensors(combine: Combine, takes: Callable[[DType], bool], what: str) -> ImportFunction:
-    """Return a function of two tensors of one dtype that MXNet `takes`; `what` says which those are."""
-
-    def import_pair(node: ImportNode) -> Value:
-        left, right = same_dtypes(node)
-        if left.dtype is not None and not takes(left.dtype):
-            node.refuse(f"operands of {left.dtype}: MXNet takes {what} only")
-        return combine(node, left, right)
-
-    return import_pair
-
-
-def of_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
-    """Return a function of the data and the scalar, or with `reverse` the other way round."""
-
-    def import_scalar(node: ImportNode) -> Value:
-        data, scalar = operands(node)
-        return combine(node, scalar, data) if reverse else combine(node, data, scalar)
-
-    return import_scalar
 
 
 def through(node: ImportNode, combine: Combine, left: Value, right: Value, half: DType) -> Value:
@@ -67,10 +45,6 @@ def _is_negative(node: ImportNode, value: Value) -> Value:
     return node.step(ir.Less(), signed, zero, suffix="negative")
 
 
-def _atan(node: ImportNode, ratio: Value) -> Value:
-    return node.step(ir.Atan(), ratio)
-
-
 def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
     """Return the angle of the point (x, y): atan(|y| / |x|), moved into the quadrant that the signs name."""
     height, width = node.step(ir.Abs(), y, suffix="height"), node.step(ir.Abs(), x, suffix="width")
@@ -89,7 +63,7 @@ def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
     """Return the angle between the first axis and the point (x, y), radians."""
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
-    atan = in_single(ir.Atan()) if is_integer(y) else _atan
+    atan = in_single(ir.Atan()) if is_integer(y) else (lambda inner, ratio: inner.step(ir.Atan(), ratio))
     return through(node, lambda inner, above, beside: _angle(inner, above, beside, atan), y, x, DType.FLOAT32)
 
 
@@ -176,28 +150,26 @@ def lcm(node: ImportNode, left: Value, right: Value) -> Value:
     return node.emit(ir.Cast(dtype or DType.INT64), result)
 
 
-def import_lcm_scalar(node: ImportNode) -> Value:
-    """Return the least common multiple of integers and a number that is one."""
+def whole_operands(node: ImportNode) -> tuple[Value, Value]:
+    """Return integers and a number that is one."""
     data = node.input(0)
     if not node.attrs["is_int"] or (data.dtype is not None and not data.dtype.is_integer):
         node.refuse(f"{data.dtype} data and the scalar {node.attrs['scalar']}: MXNet takes integers only")
-    return lcm(node, *operands(node))
+    return operands(node)
 
 
-def _is_number(dtype: DType) -> bool:
-    return dtype is not DType.BOOL
-
+NUMBERS = of_one_dtype(lambda dtype: dtype is not DType.BOOL, "numbers")
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_npi_arctan2": of_tensors(arctan2, lambda dtype: dtype.is_float, "floats"),
-    "_npi_arctan2_scalar": of_scalar(arctan2),
-    "_npi_copysign": of_tensors(copysign, _is_number, "numbers"),
-    "_npi_copysign_scalar": of_scalar(copysign),
-    "_npi_lcm": of_tensors(lcm, lambda dtype: not dtype.is_float, "integers and bool"),
-    "_npi_lcm_scalar": import_lcm_scalar,
-    "_npi_ldexp": of_tensors(ldexp, _is_number, "numbers"),
-    "_npi_ldexp_scalar": of_scalar(ldexp),
-    "_npi_rarctan2_scalar": of_scalar(arctan2, reverse=True),
-    "_npi_rcopysign_scalar": of_scalar(copysign, reverse=True),
-    "_npi_rldexp_scalar": of_scalar(ldexp, reverse=True),
+    "_npi_arctan2": of(of_one_dtype(lambda dtype: dtype.is_float, "floats"), arctan2),
+    "_npi_arctan2_scalar": of(operands, arctan2),
+    "_npi_copysign": of(NUMBERS, copysign),
+    "_npi_copysign_scalar": of(operands, copysign),
+    "_npi_lcm": of(of_one_dtype(lambda dtype: not dtype.is_float, "integers and bool"), lcm),
+    "_npi_lcm_scalar": of(whole_operands, lcm),
+    "_npi_ldexp": of(NUMBERS, ldexp),
+    "_npi_ldexp_scalar": of(operands, ldexp),
+    "_npi_rarctan2_scalar": of(operands, arctan2, reverse=True),
+    "_npi_rcopysign_scalar": of(operands, copysign, reverse=True),
+    "_npi_rldexp_scalar": of(operands, ldexp, reverse=True),
 }

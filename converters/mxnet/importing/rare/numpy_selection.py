@@ -8,7 +8,6 @@ import numpy as np
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.integers import truth
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import same_dtypes
 from graphir.converters.mxnet.importing.sizes import static_size
 from graphir.decisions import DecisionKind
@@ -28,17 +27,12 @@ UNROLLED = 32
 DIFFERENCES = 64
 
 
-def _condition(node: ImportNode) -> Value:
-    condition = node.input(0)
-    return condition if condition.dtype is DType.BOOL else truth(node, condition)
-
-
 def import_where(node: ImportNode) -> Value:
     """x where the condition is not 0, else y; all three broadcast, x and y are of one dtype."""
     x, y = node.input(1), node.input(2)
     if None not in (x.dtype, y.dtype) and x.dtype is not y.dtype:
         node.refuse(f"operands of {x.dtype} and {y.dtype}, which MXNet wants to be one")
-    return node.emit(ir.Where(), _condition(node), x, y)
+    return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), x, y)
 
 
 def where_scalar(*, left: bool) -> ImportFunction:
@@ -47,7 +41,8 @@ def where_scalar(*, left: bool) -> ImportFunction:
     def import_where_scalar(node: ImportNode) -> Value:
         data = node.input(1)
         scalar = node.scalar_like(data, float(node.attrs["scalar"]))
-        return node.emit(ir.Where(), _condition(node), *((scalar, data) if left else (data, scalar)))
+        choices = (scalar, data) if left else (data, scalar)
+        return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), *choices)
 
     return import_where_scalar
 
@@ -55,7 +50,7 @@ def where_scalar(*, left: bool) -> ImportFunction:
 def import_where_scalars(node: ImportNode) -> Value:
     """Return one of two numbers, as float32."""
     numbers = (node.constant(float(node.attrs[name]), DType.FLOAT32) for name in ("x", "y"))
-    return node.emit(ir.Where(), _condition(node), *numbers)
+    return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), *numbers)
 
 
 def filled(node: ImportNode, number: float, dtype: DType) -> Value:
@@ -244,7 +239,7 @@ def _place(node: ImportNode) -> tuple[int, int]:
 def _mask(node: ImportNode, rest: int) -> Value:
     """Return whether an element is chosen, as bool that broadcasts to the data."""
     mask = node.input(1)
-    mask = mask if mask.dtype is DType.BOOL else truth(node, mask)
+    mask = node.cast(mask, DType.BOOL)
     rank = node.rank(mask)
     return node.step(Unsqueeze(), mask, node.vector(range(rank, rank + rest)), suffix="mask") if rest else mask
 
@@ -283,7 +278,7 @@ def import_assign_tensor(node: ImportNode) -> Value:
 def _rows(node: ImportNode, value: Value) -> Value:
     """For each place of the mask the row that is next; behind the last one a row of zeros, so that there is one."""
     mask = node.input(1)
-    bits = mask if mask.dtype is DType.BOOL else truth(node, mask)
+    bits = node.cast(mask, DType.BOOL)
     flat = node.step(Reshape(), node.cast(bits, DType.INT64, suffix="bits"), node.vector([-1]), suffix="flat")
     count = node.step(CumSum(), flat, node.constant(0, DType.INT64), suffix="count")
     next_ = node.step(ir.Max(), node.step(ir.Sub(), count, node.vector([1])), node.vector([0]), suffix="next")

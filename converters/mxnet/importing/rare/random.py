@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.kernel.importing import direct
+from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import random as ir
@@ -45,16 +46,15 @@ def import_normal(node: ImportNode) -> Value:
     return node.emit(ir.RandomNormal(stated_size(node), stated_dtype(node), mean=attrs["loc"], scale=attrs["scale"]))
 
 
-def import_uniform_like(node: ImportNode) -> Value:
-    """Return the same in the shape and dtype of the input."""
-    decide_numbers(node)
-    return node.emit(ir.RandomUniformLike(low=node.attrs["low"], high=node.attrs["high"]), node.input(0))
+def drawn_like(op: type[Operator], **fields: str) -> ImportFunction:
+    """Return numbers in the shape and dtype of the input; `fields` has the attributes of the distribution."""
+    function = direct(op, **fields)
 
+    def import_like(node: ImportNode) -> Imported:
+        decide_numbers(node)
+        return function(node)
 
-def import_normal_like(node: ImportNode) -> Value:
-    """Return the same in the shape and dtype of the input."""
-    decide_numbers(node)
-    return node.emit(ir.RandomNormalLike(mean=node.attrs["loc"], scale=node.attrs["scale"]), node.input(0))
+    return import_like
 
 
 def import_multinomial(node: ImportNode) -> Value:
@@ -158,19 +158,18 @@ def _place_uniform(node: ImportNode, standard: Value, parameters: list[Value]) -
     return node.step(Add(), low, node.step(Mul(), width, standard, suffix="spread"), suffix="sample")
 
 
-def _place_exponential(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
-    return node.step(Div(), _exponential(node, standard), parameters[0], suffix="sample")
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "_random_uniform": import_uniform,
     "_random_normal": import_normal,
-    "_random_uniform_like": import_uniform_like,
-    "_random_normal_like": import_normal_like,
+    "_random_uniform_like": drawn_like(ir.RandomUniformLike, low="low", high="high"),
+    "_random_normal_like": drawn_like(ir.RandomNormalLike, mean="loc", scale="scale"),
     "_random_exponential": import_exponential,
     "_random_exponential_like": import_exponential_like,
     "_random_randint": import_randint,
-    "_sample_exponential": sampled(_place_exponential, ir.RandomUniformLike(low=0.0, high=1.0)),
+    "_sample_exponential": sampled(
+        lambda node, standard, parameters: node.step(Div(), _exponential(node, standard), *parameters, suffix="sample"),
+        ir.RandomUniformLike(low=0.0, high=1.0),
+    ),
     "_sample_multinomial": import_multinomial,
     "_sample_normal": sampled(_place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
     "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),

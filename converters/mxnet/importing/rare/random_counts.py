@@ -87,7 +87,7 @@ def stated(sampler: Sampler, *ranges: _Range) -> ImportFunction:
         decide_numbers(node)
         known = [each.value(node) for each in ranges]
         shape = node.vector(stated_size(node))
-        return _finish(node, _alike(node, sampler, known, shape), stated_dtype(node))
+        return node.emit_as(stated_dtype(node), _alike(node, sampler, known, shape))
 
     return import_stated
 
@@ -101,7 +101,7 @@ def alike(sampler: Sampler, *ranges: _Range) -> ImportFunction:
         if data.dtype is None or not data.dtype.is_float:
             node.refuse(f"{data.type}, expected floats, as MXNet does")
         known = [each.value(node) for each in ranges]
-        return _finish(node, _alike(node, sampler, known, node.step(Shape(), data)), data.dtype)
+        return node.emit_as(data.dtype, _alike(node, sampler, known, node.step(Shape(), data)))
 
     return import_alike
 
@@ -116,13 +116,9 @@ def of_inputs(sampler: Sampler) -> ImportFunction:
 
     def import_of_inputs(node: ImportNode) -> Value:
         parameters = [node.cast(value, DOUBLE, suffix="wide") for value in repeated_parameters(node)]
-        return _finish(node, sampler(node, parameters, (None,) * len(parameters)), stated_dtype(node))
+        return node.emit_as(stated_dtype(node), sampler(node, parameters, (None,) * len(parameters)))
 
     return import_of_inputs
-
-
-def _finish(node: ImportNode, result: Value, dtype: DType) -> Value:
-    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
 
 
 def import_shuffle(node: ImportNode) -> Value:

@@ -100,18 +100,13 @@ def _wide(node: ImportNode) -> DType:
     return DOUBLE if _result_dtype(node) is DOUBLE else SINGLE
 
 
-def _finish(node: ImportNode, result: Value) -> Value:
-    dtype = _result_dtype(node)
-    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
-
-
 def by_inverse(*names: str, inverse: Inverse) -> ImportFunction:
     """Numbers of a distribution from even ones."""
 
     def import_distribution(node: ImportNode) -> Value:
         parameters = Parameters(node, names, _wide(node))
         even = parameters.drawn(draws.RandomUniform, prepend=False, low=EDGE, high=1 - EDGE)
-        return _finish(node, inverse(NodeMaker(node, parameters.wide), even, parameters.values))
+        return node.emit_as(_result_dtype(node), inverse(NodeMaker(node, parameters.wide), even, parameters.values))
 
     return import_distribution
 
@@ -121,7 +116,7 @@ def import_normal(node: ImportNode) -> Value:
     parameters = Parameters(node, ("loc", "scale"), _wide(node))
     normal = parameters.drawn(draws.RandomNormal, prepend=node.op.endswith("_n"))
     steps, (mean, deviation) = NodeMaker(node, parameters.wide), parameters.values
-    return _finish(node, steps.add(steps.mul(normal, deviation), mean))
+    return node.emit_as(_result_dtype(node), steps.add(steps.mul(normal, deviation), mean))
 
 
 def import_uniform(node: ImportNode) -> Value:
@@ -129,7 +124,7 @@ def import_uniform(node: ImportNode) -> Value:
     parameters = Parameters(node, ("low", "high"), _wide(node))
     even = parameters.drawn(draws.RandomUniform, prepend=node.op.endswith("_n"), low=0.0, high=1.0)
     steps, (low, high) = NodeMaker(node, parameters.wide), parameters.values
-    return _finish(node, steps.add(steps.mul(even, steps.sub(high, low)), low))
+    return node.emit_as(_result_dtype(node), steps.add(steps.mul(even, steps.sub(high, low)), low))
 
 
 def import_gamma(node: ImportNode) -> Value:
@@ -139,7 +134,8 @@ def import_gamma(node: ImportNode) -> Value:
     parameters = Parameters(node, ("shape", "scale"), DOUBLE)
     template = parameters.drawn(draws.RandomUniform, prepend=False, low=0.0, high=1.0)
     shape = node.step(Expand(), parameters.values[0], node.step(Shape(), template), suffix="shapes")
-    return _finish(node, node.step(ir.Mul(), gamma(node, shape), parameters.values[1], suffix="scaled"))
+    scaled = node.step(ir.Mul(), gamma(node, shape), parameters.values[1], suffix="scaled")
+    return node.emit_as(_result_dtype(node), scaled)
 
 
 def import_bernoulli(node: ImportNode) -> Value:

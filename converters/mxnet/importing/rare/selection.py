@@ -18,16 +18,12 @@ from graphir.types import DType, TensorType
 COMPARED = {DType.INT32: DType.INT64, DType.UINT8: DType.INT64, DType.FLOAT16: DType.FLOAT32}
 
 
-def _truth(node: ImportNode, value: Value) -> Value:
-    return node.cast(value, DType.BOOL)
-
-
 def import_nonzero(node: ImportNode) -> Value:
     """Return the places of the elements that are not 0, one a row; a tensor without axes is a vector of one."""
     data = node.input(0)
     if node.rank(data) == 0:
         data = node.step(Unsqueeze(), data, node.vector([0]))
-    return node.emit(Transpose((1, 0)), node.step(NonZero(), _truth(node, data)))
+    return node.emit(Transpose((1, 0)), node.step(NonZero(), node.cast(data, DType.BOOL)))
 
 
 def import_boolean_mask(node: ImportNode) -> Value:
@@ -36,7 +32,7 @@ def import_boolean_mask(node: ImportNode) -> Value:
     if node.attrs["axis"] != 0:
         node.refuse(f"axis {node.attrs['axis']}: MXNet takes 0 only")
     node.graph.refine(mask, TensorType(None, (node.shape(data)[0],)))
-    return node.emit(Compress(0), data, _truth(node, mask))
+    return node.emit(Compress(0), data, node.cast(mask, DType.BOOL))
 
 
 def import_unique(node: ImportNode) -> Sequence[Value]:

@@ -20,17 +20,15 @@ from graphir.ops.slicing import Slice
 from graphir.types import DType
 
 
-def _to_float32(node: ImportNode, value: Value) -> Value:
-    return node.cast(value, DType.FLOAT32, suffix="float")
-
-
 def _select_boxes(node: ImportNode, overlap: Value, least: Value | None) -> Value:
     """Return the numbers of the boxes that are kept, int64, the best first."""
-    boxes = node.step(Unsqueeze(), _to_float32(node, node.input(0)), node.vector([0]), suffix="boxes")
-    scores = node.step(Unsqueeze(), _to_float32(node, node.input(1)), node.vector([0, 1]), suffix="scores")
-    limits = [node.int64(node.input(2)), _to_float32(node, overlap)]
+    boxes = node.cast(node.input(0), DType.FLOAT32, "float")
+    boxes = node.step(Unsqueeze(), boxes, node.vector([0]), suffix="boxes")
+    scores = node.cast(node.input(1), DType.FLOAT32, "float")
+    scores = node.step(Unsqueeze(), scores, node.vector([0, 1]), suffix="scores")
+    limits = [node.int64(node.input(2)), node.cast(overlap, DType.FLOAT32, "float")]
     if least is not None:
-        limits.append(_to_float32(node, least))
+        limits.append(node.cast(least, DType.FLOAT32, "float"))
     rows = node.step(NonMaxSuppression(), boxes, scores, *limits)
     return node.step(Gather(axis=1), rows, node.constant(2, DType.INT64), suffix="selected")
 
@@ -149,7 +147,7 @@ def import_crop_and_resize(node: ImportNode) -> Value:
     rows = _Positions(node, boxes, (0, 2), height, sizes[0], nearest)
     columns = _Positions(node, boxes, (1, 3), width, sizes[1], nearest)
     flat = node.step(Reshape(), image, as_vector(node, [-1, size_at(node, image, 3)]), suffix="flat")
-    flat = _to_float32(node, flat)
+    flat = node.cast(flat, DType.FLOAT32, "float")
     first = node.step(ew.Mul(), numbers, height, suffix="first")
     first = node.step(Unsqueeze(), first, node.vector([1]), suffix="first_row")
 

@@ -72,14 +72,6 @@ def _whole_factors(node: ImportNode) -> tuple[float, ...]:
     return tuple(factors)
 
 
-def _floats(node: ImportNode) -> Value:
-    """Return the images in float32, which is the dtype of the result."""
-    data = node.input(0)
-    if node.dtype() is DType.FLOAT32:
-        return data
-    return node.cast(data, DType.FLOAT32, suffix="float")
-
-
 def import_resize_bicubic(node: ImportNode) -> Value:
     """ResizeBicubic: Keys' cubic of -0.75, or of -0.5 without what is outside under `half_pixel_centers`.
 
@@ -91,14 +83,14 @@ def import_resize_bicubic(node: ImportNode) -> Value:
         coordinates = _coordinates(node)
         _charge_weights(node, old, new)
         weights = [_cubic_weights(coordinates, *pair) for pair in zip(old, new, strict=True)]
-        return _apply_weights(node, _floats(node), *weights)
+        return _apply_weights(node, node.cast(node.input(0), DType.FLOAT32, "float"), *weights)
     node.decide(
         DecisionKind.PRECISION, "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact"
     )
     keys = bool(node.attrs["half_pixel_centers"])
     return _resize(
         node,
-        _floats(node),
+        node.cast(node.input(0), DType.FLOAT32, "float"),
         ResizeMode.CUBIC,
         NearestMode.ROUND_PREFER_FLOOR,
         cubic=-0.5 if keys else -0.75,
@@ -187,7 +179,7 @@ def import_resize_area(node: ImportNode) -> Value:
 
     By AveragePool where whole elements are covered, else by a matrix of weights on each axis.
     """
-    data = _floats(node)
+    data = node.cast(node.input(0), DType.FLOAT32, "float")
     old, new = node.sizes(node.input(0), (1, 2)), node.integers(1, "the new sizes")
     aligned = bool(node.attrs["align_corners"])
     if not aligned and all(size % count == 0 for size, count in zip(old, new, strict=True)):
@@ -273,6 +265,8 @@ def _area_weights(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
 IMPORTS: dict[str, ImportFunction] = {
     "ResizeArea": import_resize_area,
     "ResizeBicubic": import_resize_bicubic,
-    "ResizeBilinear": lambda node: _resize(node, _floats(node), ResizeMode.LINEAR, NearestMode.ROUND_PREFER_FLOOR),
+    "ResizeBilinear": lambda node: _resize(
+        node, node.cast(node.input(0), DType.FLOAT32, "float"), ResizeMode.LINEAR, NearestMode.ROUND_PREFER_FLOOR
+    ),
     "ResizeNearestNeighbor": import_resize_nearest,
 }
