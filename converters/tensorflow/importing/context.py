@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.importing import BaseImportNode, Imported
 from graphir.graph import Value
-from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast
 from graphir.safety.limits import charge_list
 from graphir.types import DType, Shape, Sym, TensorType
@@ -151,13 +150,4 @@ def result_name(node: str, slot: int) -> str:
     return node if slot == 0 else f"{node}:{slot}"
 
 
-def direct(cls: type[Operator], *fields: object) -> ImportFunction:
-    """Import an operator whose inputs are those of the IR's class, which takes these fields."""
-
-    def import_direct(node: ImportNode) -> Imported:
-        return node.emit(cls(*fields), *node.inputs)
-
-    return import_direct
-
-
-__all__ = ["ImportFunction", "ImportNode", "Imported", "direct", "result_name"]
+__all__ = ["ImportFunction", "ImportNode", "Imported", "result_name"]

@@ -107,16 +107,6 @@ def leaky_re_lu(layer: Layer) -> Endpoint:
     return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
 
 
-def thresholded_re_lu(layer: Layer) -> Endpoint:
-    """Return x above theta, else 0."""
-    return layer.apply(ir.ThresholdedRelu(float(layer.config.get("theta", 1.0))), "relu", [layer.data])
-
-
-def p_re_lu(layer: Layer) -> Endpoint:
-    """Return x, below zero times a weight, which has the shape of a sample, 1 on the shared axes."""
-    return layer.apply(PRelu(), "relu", [layer.data, layer.weight(0, "alpha")])
-
-
 def softmax(layer: Layer) -> Endpoint:
     """Softmax over an axis, with what a mask hides hidden (see `hide_scores`); in version 3 that is 0 afterwards."""
     axis = layer.config.get("axis", -1)
@@ -158,8 +148,11 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Activation": lambda layer: activated(layer, layer.data),
     "ELU": lambda layer: layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data]),
     "LeakyReLU": leaky_re_lu,
-    "PReLU": p_re_lu,
+    # the weight has the shape of a sample, 1 on the shared axes
+    "PReLU": lambda layer: layer.apply(PRelu(), "relu", [layer.data, layer.weight(0, "alpha")]),
     "ReLU": re_lu,
     "Softmax": softmax,
-    "ThresholdedReLU": thresholded_re_lu,
+    "ThresholdedReLU": lambda layer: layer.apply(
+        ir.ThresholdedRelu(float(layer.config.get("theta", 1.0))), "relu", [layer.data]
+    ),
 }

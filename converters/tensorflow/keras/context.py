@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphir.converters.kernel.importing import direct
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
@@ -27,15 +28,6 @@ def import_layer(node: ImportNode) -> Imported:
     """Return a node that stands for a Keras layer, or a part of one, that TensorFlow has no operator for."""
     function: ImportFunction = node.attrs["function"]
     return function(node)
-
-
-def direct_operator(op: Operator) -> ImportFunction:
-    """Return the import function of one operator of the graph's, on the node's operands."""
-
-    def import_direct(node: ImportNode) -> Imported:
-        return node.emit(op, *node.inputs)
-
-    return import_direct
 
 
 def cast_floats(dtype: DType) -> ImportFunction:
@@ -183,7 +175,7 @@ class Layer:
         self, function: ImportFunction | Operator, suffix: str, inputs: Sequence[Endpoint], **attrs: Any
     ) -> Endpoint:
         """Add a node that an import function of its own, or one operator of the graph's, expresses."""
-        imported = direct_operator(function) if isinstance(function, Operator) else function
+        imported = direct(function) if isinstance(function, Operator) else function
         return self.add(KERAS_LAYER, suffix, inputs, function=imported, **attrs)
 
     def autocast(self, operand: KerasValue) -> KerasValue:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
-from graphir.graph import Value
+from graphir.converters.kernel.importing import direct
+from graphir.converters.tensorflow.importing.context import ImportFunction
 from graphir.ops import activation as act
 from graphir.ops.elementwise import Clip
 
-
-def import_relu6(node: ImportNode) -> Value:
-    """x limited to 0 and 6."""
-    data = node.input(0)
-    return node.emit(Clip(), data, node.scalar_like(data, 0), node.scalar_like(data, 6))
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "Elu": direct(act.Elu),
-    "LeakyRelu": lambda node: node.emit(act.LeakyRelu(node.attrs["alpha"]), node.input(0)),
-    "LogSoftmax": direct(act.LogSoftmax, -1),
+    "LeakyRelu": direct(act.LeakyRelu, "alpha"),
+    "LogSoftmax": direct(act.LogSoftmax(-1)),
     "Relu": direct(act.Relu),
-    "Relu6": import_relu6,
+    "Relu6": lambda node: node.emit(
+        Clip(), node.input(0), node.scalar_like(node.input(0), 0), node.scalar_like(node.input(0), 6)
+    ),
     "Selu": direct(act.Selu),
     "Sigmoid": direct(act.Sigmoid),
-    "Softmax": direct(act.Softmax, -1),
+    "Softmax": direct(act.Softmax(-1)),
     "Softplus": direct(act.Softplus),
     "Softsign": direct(act.Softsign),
     "Tanh": direct(act.Tanh),

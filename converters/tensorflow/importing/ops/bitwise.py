@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.converters.kernel.importing import direct
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import bitwise as bw

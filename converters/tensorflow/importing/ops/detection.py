@@ -33,12 +33,6 @@ def _select_boxes(node: ImportNode, overlap: Value, least: Value | None) -> Valu
     return node.step(Gather(axis=1), rows, node.constant(2, DType.INT64), suffix="selected")
 
 
-def import_suppression_v1(node: ImportNode) -> Value:
-    """NonMaxSuppression, whose overlap is an attribute."""
-    overlap = node.constant(node.attrs["iou_threshold"], DType.FLOAT32)
-    return node.emit(ew.Cast(DType.INT32), _select_boxes(node, overlap, None))
-
-
 def import_suppression(node: ImportNode) -> Value:
     """NonMaxSuppressionV2 and V3, which has the least score as an input too."""
     least = node.input(4) if len(node) > 4 else None
@@ -66,11 +60,6 @@ def _suppress(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
         count = node.step(Reshape(), node.int64(node.input(2)), node.vector([1]), suffix="count")
         results = [_pad_vector(node, vector, count) for vector in results]
     return *results, valid
-
-
-def import_suppression_v4(node: ImportNode) -> tuple[Value, ...]:
-    """NonMaxSuppressionV4: the result may have a fixed size, then its second result says how much of it counts."""
-    return _suppress(node, None)
 
 
 def import_suppression_v5(node: ImportNode) -> tuple[Value, ...]:
@@ -224,9 +213,12 @@ def _interpolate(node: ImportNode, before: Value, behind: Value, share: Value) -
 IMPORTS: dict[str, ImportFunction] = {
     "CombinedNonMaxSuppression": import_combined_suppression,
     "CropAndResize": import_crop_and_resize,
-    "NonMaxSuppression": import_suppression_v1,
+    "NonMaxSuppression": lambda node: node.emit(
+        ew.Cast(DType.INT32),
+        _select_boxes(node, node.constant(node.attrs["iou_threshold"], DType.FLOAT32), None),
+    ),
     "NonMaxSuppressionV2": import_suppression,
     "NonMaxSuppressionV3": import_suppression,
-    "NonMaxSuppressionV4": import_suppression_v4,
+    "NonMaxSuppressionV4": lambda node: _suppress(node, None),
     "NonMaxSuppressionV5": import_suppression_v5,
 }

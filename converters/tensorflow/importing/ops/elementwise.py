@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.converters.kernel.importing import direct
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
@@ -15,15 +17,10 @@ from graphir.types import DType
 UNSIGNED = frozenset({DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64})
 
 
-def import_division(node: ImportNode) -> Value:
-    """Div and RealDiv: integers are divided toward zero, as ONNX does."""
-    return node.emit(ew.Div(), node.input(0), node.input(1))
-
-
 def import_truncate_div(node: ImportNode) -> Value:
     """TruncateDiv: rounded toward zero, of floats too."""
     if not node.dtype().is_float:
-        return import_division(node)
+        return node.emit(ew.Div(), node.input(0), node.input(1))
     quotient = node.step(ew.Div(), node.input(0), node.input(1))
     whole = node.step(ew.Floor(), node.step(ew.Abs(), quotient, suffix="size"), suffix="whole")
     return node.emit(ew.Mul(), node.step(ew.Sign(), quotient), whole)
@@ -60,22 +57,10 @@ def import_floor_mod(node: ImportNode) -> Value:
     return node.emit(ew.Where(), differ, node.step(ew.Add(), rest, b, suffix="moved"), rest)
 
 
-def import_truncate_mod(node: ImportNode) -> Value:
-    """Mod and TruncateMod: C's remainder, with the dividend's sign."""
-    return node.emit(ew.Mod(fmod=True), node.input(0), node.input(1))
-
-
 def import_squared_difference(node: ImportNode) -> Value:
     """(x - y) squared."""
     difference = node.step(ew.Sub(), node.input(0), node.input(1))
     return node.emit(ew.Mul(), difference, difference)
-
-
-def import_approximate_equal(node: ImportNode) -> Value:
-    """Return whether the difference is `tolerance` at most, which TensorFlow's kernels allow, unlike its
-    documentation."""
-    difference = node.step(ew.Abs(), node.step(ew.Sub(), node.input(0), node.input(1)))
-    return node.emit(ew.LessOrEqual(), difference, node.scalar_like(node.input(0), node.attrs["tolerance"]))
 
 
 def import_add_n(node: ImportNode) -> Value:
@@ -119,45 +104,15 @@ def import_clip(node: ImportNode) -> Value:
     return node.emit(ew.Max(), node.step(ew.Min(), data, high), low)
 
 
-def import_div_no_nan(node: ImportNode) -> Value:
-    """x / y, and 0 where y is 0."""
-    x, y = node.inputs
-    return _keep_zeros(node, y, node.step(ew.Div(), x, y))
+def keeping_zeros(slot: int, function: Callable[[ImportNode, Value, Value], Value]) -> ImportFunction:
+    """Return a function of two operands that is 0 where the one in `slot` is, whatever the other one is."""
 
+    def import_kept(node: ImportNode) -> Value:
+        value, decider = function(node, *node.inputs), node.input(slot)
+        zero = node.scalar_like(decider, 0)
+        return node.emit(ew.Where(), node.step(ew.Equal(), decider, zero), zero, value)
 
-def import_mul_no_nan(node: ImportNode) -> Value:
-    """x * y, and 0 where y is 0 even if x is no number."""
-    x, y = node.inputs
-    return _keep_zeros(node, y, node.step(ew.Mul(), x, y))
-
-
-def import_xdivy(node: ImportNode) -> Value:
-    """x / y, and 0 where x is 0."""
-    x, y = node.inputs
-    return _keep_zeros(node, x, node.step(ew.Div(), x, y))
-
-
-def import_xlogy(node: ImportNode) -> Value:
-    """x * log(y), and 0 where x is 0."""
-    x, y = node.inputs
-    return _keep_zeros(node, x, node.step(ew.Mul(), x, node.step(ew.Log(), y)))
-
-
-def import_xlog1py(node: ImportNode) -> Value:
-    """x * log(1 + y), and 0 where x is 0."""
-    x, y = node.inputs
-    log = node.step(ew.Log(), node.step(ew.Add(), y, node.scalar_like(y, 1)))
-    return _keep_zeros(node, x, node.step(ew.Mul(), x, log))
-
-
-def _keep_zeros(node: ImportNode, decider: Value, value: Value) -> Value:
-    zero = node.scalar_like(decider, 0)
-    return node.emit(ew.Where(), node.step(ew.Equal(), decider, zero), zero, value)
-
-
-def import_atan2(node: ImportNode) -> Value:
-    """Return the angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
-    return angle_of(node, *node.inputs)
+    return import_kept
 
 
 def angle_of(node: ImportNode, y: Value, x: Value) -> Value:
@@ -181,13 +136,18 @@ IMPORTS: dict[str, ImportFunction] = {
     "Add": direct(ew.Add),
     "AddN": import_add_n,
     "AddV2": direct(ew.Add),
-    "ApproximateEqual": import_approximate_equal,
-    "Atan2": import_atan2,
+    # The difference is the tolerance at most, which TensorFlow's kernels allow, unlike its documentation.
+    "ApproximateEqual": lambda node: node.emit(
+        ew.LessOrEqual(),
+        node.step(ew.Abs(), node.step(ew.Sub(), *node.inputs)),
+        node.scalar_like(node.input(0), node.attrs["tolerance"]),
+    ),
+    "Atan2": lambda node: angle_of(node, *node.inputs),
     "BiasAdd": import_bias_add,
     "BiasAddV1": import_bias_add,
     "ClipByValue": import_clip,
-    "Div": import_division,
-    "DivNoNan": import_div_no_nan,
+    "Div": direct(ew.Div),
+    "DivNoNan": keeping_zeros(1, lambda node, x, y: node.step(ew.Div(), x, y)),
     "Equal": direct(ew.Equal),
     "FloorDiv": import_floor_div,
     "FloorMod": import_floor_mod,
@@ -199,19 +159,24 @@ IMPORTS: dict[str, ImportFunction] = {
     "LogicalOr": direct(ew.Or),
     "Maximum": direct(ew.Max),
     "Minimum": direct(ew.Min),
-    "Mod": import_truncate_mod,
+    "Mod": direct(ew.Mod(fmod=True)),
     "Mul": direct(ew.Mul),
-    "MulNoNan": import_mul_no_nan,
+    "MulNoNan": keeping_zeros(1, lambda node, x, y: node.step(ew.Mul(), x, y)),
     "NotEqual": lambda node: node.emit(ew.Not(), node.step(ew.Equal(), node.input(0), node.input(1))),
     "Pow": direct(ew.Pow),
-    "RealDiv": import_division,
+    "RealDiv": direct(ew.Div),
     "Select": import_select,
     "SelectV2": direct(ew.Where),
     "SquaredDifference": import_squared_difference,
     "Sub": direct(ew.Sub),
     "TruncateDiv": import_truncate_div,
-    "TruncateMod": import_truncate_mod,
-    "Xdivy": import_xdivy,
-    "Xlog1py": import_xlog1py,
-    "Xlogy": import_xlogy,
+    "TruncateMod": direct(ew.Mod(fmod=True)),
+    "Xdivy": keeping_zeros(0, lambda node, x, y: node.step(ew.Div(), x, y)),
+    "Xlog1py": keeping_zeros(
+        0,
+        lambda node, x, y: node.step(
+            ew.Mul(), x, node.step(ew.Log(), node.step(ew.Add(), y, node.scalar_like(y, 1)))
+        ),
+    ),
+    "Xlogy": keeping_zeros(0, lambda node, x, y: node.step(ew.Mul(), x, node.step(ew.Log(), y))),
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from collections.abc import Callable
+
+from graphir.converters.kernel.importing import direct
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.pairs import COMPLEX, with_zeros
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -27,22 +30,14 @@ def import_cast(node: ImportNode) -> Value:
     return node.emit(ew.Cast(wanted), node.input(0))
 
 
-def import_expm1(node: ImportNode) -> Value:
-    """exp(x) - 1, as ONNX can say it."""
-    node.decide(DecisionKind.PRECISION, "Expm1 is exp(x) - 1, which loses digits where x is near 0")
-    return node.emit(ew.Sub(), node.step(ew.Exp(), node.input(0)), node.scalar_like(node.input(0), 1))
+def imprecise(formula: str, function: Callable[[ImportNode, Value], Value]) -> ImportFunction:
+    """Return an operator that ONNX can express by a formula that loses digits."""
 
+    def import_composed(node: ImportNode) -> Value:
+        node.decide(DecisionKind.PRECISION, f"{node.op} is {formula}")
+        return function(node, node.input(0))
 
-def import_log1p(node: ImportNode) -> Value:
-    """log(1 + x), as ONNX can say it."""
-    node.decide(DecisionKind.PRECISION, "Log1p is log(1 + x), which loses digits where x is near 0")
-    return node.emit(ew.Log(), node.step(ew.Add(), node.input(0), node.scalar_like(node.input(0), 1)))
-
-
-def import_erfc(node: ImportNode) -> Value:
-    """1 - erf(x), as ONNX can say it."""
-    node.decide(DecisionKind.PRECISION, "Erfc is 1 - erf(x), which loses digits where x is large")
-    return node.emit(ew.Sub(), node.scalar_like(node.input(0), 1), node.step(ew.Erf(), node.input(0)))
+    return import_composed
 
 
 def import_round(node: ImportNode) -> Value:
@@ -53,12 +48,6 @@ def import_round(node: ImportNode) -> Value:
         DecisionKind.ROUNDING, "integers stay as they are, as is documented; TensorFlow 2.21 gives zeros for int32"
     )
     return node.input(0)
-
-
-def import_is_finite(node: ImportNode) -> Value:
-    """Neither infinite nor no number."""
-    bad = node.step(ew.Or(), node.step(ew.IsNaN(), node.input(0)), node.step(ew.IsInf(), node.input(0)))
-    return node.emit(ew.Not(), bad)
 
 
 IMPORTS: dict[str, ImportFunction] = {
@@ -74,16 +63,27 @@ IMPORTS: dict[str, ImportFunction] = {
     "Cos": direct(ew.Cos),
     "Cosh": direct(ew.Cosh),
     "Erf": direct(ew.Erf),
-    "Erfc": import_erfc,
+    "Erfc": imprecise(
+        "1 - erf(x), which loses digits where x is large",
+        lambda node, x: node.emit(ew.Sub(), node.scalar_like(x, 1), node.step(ew.Erf(), x)),
+    ),
     "Exp": direct(ew.Exp),
-    "Expm1": import_expm1,
+    "Expm1": imprecise(
+        "exp(x) - 1, which loses digits where x is near 0",
+        lambda node, x: node.emit(ew.Sub(), node.step(ew.Exp(), x), node.scalar_like(x, 1)),
+    ),
     "Floor": direct(ew.Floor),
     "Inv": direct(ew.Reciprocal),
-    "IsFinite": import_is_finite,
+    "IsFinite": lambda node: node.emit(
+        ew.Not(), node.step(ew.Or(), node.step(ew.IsNaN(), node.input(0)), node.step(ew.IsInf(), node.input(0)))
+    ),
     "IsInf": direct(ew.IsInf),
     "IsNan": direct(ew.IsNaN),
     "Log": direct(ew.Log),
-    "Log1p": import_log1p,
+    "Log1p": imprecise(
+        "log(1 + x), which loses digits where x is near 0",
+        lambda node, x: node.emit(ew.Log(), node.step(ew.Add(), x, node.scalar_like(x, 1))),
+    ),
     "LogicalNot": direct(ew.Not),
     "Neg": direct(ew.Neg),
     "Reciprocal": direct(ew.Reciprocal),

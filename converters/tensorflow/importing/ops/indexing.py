@@ -19,16 +19,6 @@ INDICES = frozenset({DType.INT32, DType.INT64})
 ONE_HOT = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
 
 
-def import_gather_v2(node: ImportNode) -> Value:
-    """GatherV2: slices along an axis; the first `batch_dims` axes of data and indices go together."""
-    return _gather(node, node.integer(2, "the axis"))
-
-
-def import_resource_gather(node: ImportNode) -> Value:
-    """ResourceGather: rows of a variable, behind `batch_dims` axes that go together."""
-    return _gather(node, int(node.attrs["batch_dims"]))
-
-
 def _gather(node: ImportNode, axis: int) -> Value:
     """Return (B..., M..., I..., R...) for data (B..., M..., n, R...) and indices (B..., I...)."""
     data, indices = node.input(0), _read_indices(node, 1)
@@ -265,17 +255,8 @@ def import_bucketize(node: ImportNode) -> Value:
     return _count_true(node, node.step(ew.Not(), above), DType.INT32)
 
 
-def import_lower_bound(node: ImportNode) -> Value:
-    """LowerBound: how many of a row's sorted elements are below each value; (rows, n) and (rows, m) give (rows, m)."""
-    return _search(node, ew.Less())
-
-
-def import_upper_bound(node: ImportNode) -> Value:
-    """UpperBound: how many of a row's sorted elements are not above each value."""
-    return _search(node, ew.LessOrEqual())
-
-
 def _search(node: ImportNode, compare: ew.Less | ew.LessOrEqual) -> Value:  # type: ignore[valid-type]
+    """Return how many of a row's sorted elements are before each value; (rows, n) and (rows, m) give (rows, m)."""
     sequences = node.step(Unsqueeze(), node.input(0), node.vector([1]), suffix="sorted")
     values = node.step(Unsqueeze(), node.input(1), node.vector([2]), suffix="values")
     return _count_true(node, node.step(compare, sequences, values), node.attrs["out_type"])
@@ -295,12 +276,12 @@ IMPORTS: dict[str, ImportFunction] = {
     "DynamicStitch": import_dynamic_stitch,
     "Gather": lambda node: node.emit(ix.Gather(axis=0), node.input(0), _read_indices(node, 1)),
     "GatherNd": import_gather_nd,
-    "GatherV2": import_gather_v2,
+    "GatherV2": lambda node: _gather(node, node.integer(2, "the axis")),
     "InvertPermutation": import_invert_permutation,
-    "LowerBound": import_lower_bound,
+    "LowerBound": lambda node: _search(node, ew.Less()),
     "OneHot": import_one_hot,
     "ParallelDynamicStitch": import_dynamic_stitch,
-    "ResourceGather": import_resource_gather,
+    "ResourceGather": lambda node: _gather(node, int(node.attrs["batch_dims"])),
     "ResourceGatherNd": import_gather_nd,
     "ScatterNd": import_scatter_nd,
     "ScatterNdNonAliasingAdd": scattering(ix.Reduction.ADD),
@@ -314,6 +295,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "UniqueV2": import_unique,
     "UniqueWithCounts": import_unique,
     "UniqueWithCountsV2": import_unique,
-    "UpperBound": import_upper_bound,
+    "UpperBound": lambda node: _search(node, ew.LessOrEqual()),
     "Where": import_where,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
+from graphir.converters.kernel.importing import direct
+from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.elementwise import Abs, Log, Mul, Sign, Sub
@@ -59,12 +60,6 @@ def import_sparse_mat_mul(node: ImportNode) -> Value:
     return node.emit(MatMul(), *operands)
 
 
-def import_l2_loss(node: ImportNode) -> Value:
-    """Half the sum of all squares."""
-    squares = node.step(ReduceSumSquare(keepdims=False), node.input(0))
-    return node.emit(Mul(), squares, node.scalar_like(node.input(0), 0.5))
-
-
 def import_cross(node: ImportNode) -> Value:
     """Return the cross product of vectors of three elements along the last axis."""
     turned = {}
@@ -90,7 +85,9 @@ IMPORTS: dict[str, ImportFunction] = {
     "BatchMatMulV3": import_batch_mat_mul,
     "Cross": import_cross,
     "Einsum": lambda node: node.emit(Einsum(node.attrs["equation"].replace(" ", "")), *node.inputs),
-    "L2Loss": import_l2_loss,
+    "L2Loss": lambda node: node.emit(
+        Mul(), node.step(ReduceSumSquare(keepdims=False), node.input(0)), node.scalar_like(node.input(0), 0.5)
+    ),
     "LogMatrixDeterminant": import_log_determinant,
     "MatMul": import_mat_mul,
     "MatrixDeterminant": direct(Det),

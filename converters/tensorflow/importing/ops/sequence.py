@@ -36,8 +36,8 @@ def import_stack(node: ImportNode) -> Value:
     return value
 
 
-def import_get_item(node: ImportNode) -> Value:
-    """TensorListGetItem: one element."""
+def take_elements(node: ImportNode) -> Value:
+    """Return the element at an index, or those at several."""
     return node.emit(Gather(axis=0), elements_of(node, node.input(0)), node.int64(node.input(1)))
 
 
@@ -85,11 +85,6 @@ def import_pop_back(node: ImportNode) -> tuple[Value, Value]:
     value = elements_of(node, node.input(0))
     rest = node.step(Slice(), value, node.vector([0]), node.vector([-1]), node.vector([0]), suffix="rest")
     return rest, node.step(Gather(axis=0), value, node.constant(-1, DType.INT64), suffix="last")
-
-
-def import_gather(node: ImportNode) -> Value:
-    """TensorListGather: the elements at these indices, stacked."""
-    return node.emit(Gather(axis=0), elements_of(node, node.input(0)), node.int64(node.input(1)))
 
 
 def import_scatter_existing(node: ImportNode) -> Value:
@@ -164,8 +159,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "TensorListConcat": import_concat,
     "TensorListConcatV2": import_concat,
     "TensorListFromTensor": lambda node: node.input(0),
-    "TensorListGather": import_gather,
-    "TensorListGetItem": import_get_item,
+    "TensorListGather": take_elements,
+    "TensorListGetItem": take_elements,
     "TensorListLength": import_length,
     "TensorListPopBack": import_pop_back,
     "TensorListPushBack": import_push_back,
