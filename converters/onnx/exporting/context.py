@@ -222,6 +222,17 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self._export.append(op_type, inputs, outputs, name, _drop_absent(attributes))
         return outputs
 
+    def reduce(self, op_type: str, name: str, axes: Sequence[int], *, suffix: str = "", **attributes: Any) -> str:
+        """Add a reduction on the way, whose axes are an operand from opset 18 on."""
+        if self.opset >= 18:
+            return self.step(op_type, [name, self.vector(axes)], suffix=suffix, **attributes)
+        return self.step(op_type, [name], suffix=suffix, axes=tuple(axes), **attributes)
+
+    def demand(self, since: int, what: str, *, when: bool = True) -> None:
+        """Refuse what exists from an opset on, `when` it occurs and the target is older."""
+        if when and self.opset < since:
+            self.refuse(f"{what} from opset {since} on, the target is {self.opset}")
+
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
         """Return the name of an initializer with these elements."""
         return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
@@ -295,8 +306,7 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
     """
 
     def export_direct(node: AnyNode) -> None:
-        if node.opset < since:
-            node.refuse(f"{node.op.name} exists from opset {since} on, the target is {node.opset}")
+        node.demand(since, f"{node.op.name} exists")
         attributes: dict[str, Any] = {}
         for name, value in node.op.attributes().items():
             if name == "padding":

@@ -253,6 +253,11 @@ def direct(cls: type[Operator], **renamed: str) -> ImportFunction:
     return Direct(cls, renamed)
 
 
+def direct_rows(*operators: type[Operator], since: int = 1) -> dict[str, Mapping[int, ImportFunction]]:
+    """Return the rows of operators that are the IR's classes from an opset on."""
+    return {cls.__name__: {since: direct(cls)} for cls in operators}
+
+
 def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: str) -> ImportFunction:
     """Import an older version that states as a list of integers what the IR's class has as the operand in `slot`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, P, by_opset, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
@@ -77,11 +78,6 @@ def _softplus(node: AnyNode) -> list[str]:
     x = node.input_names()[0]
     power = node.step("Exp", [node.step("Neg", [node.step("Abs", [x])])])
     return [node.step("Max", [x, node.scalar(0.0)]), node.step("Log", [node.step("Add", [power, node.scalar(1.0)])])]
-
-
-def compose_softplus(node: AnyNode) -> None:
-    """Compute log(1 + exp(x))."""
-    node.emit("Add", _softplus(node))
 
 
 def compose_mish(node: AnyNode) -> None:
@@ -206,7 +202,7 @@ EXPORTS = table(
     row(ir.LeakyRelu, unless_composed(direct(), compose_leaky_relu)),
     row(ir.Mish, by_opset({1: compose_mish, 18: unless_composed(direct(), compose_mish)})),
     row(ir.Selu, unless_composed(direct(), compose_selu)),
-    row(ir.Softplus, unless_composed(direct(), compose_softplus)),
+    row(ir.Softplus, unless_composed(direct(), lambda node: node.emit("Add", _softplus(node)))),
     row(ir.Softsign, unless_composed(direct(), compose_softsign)),
     row(ir.ThresholdedRelu, unless_composed(direct(), compose_thresholded_relu)),
     row(ir.Swish, compose_swish),
@@ -251,11 +247,6 @@ def import_dropout_1(node: ImportNode) -> None:
     _dropout(node, training=not is_test)
 
 
-def import_dropout_7(node: ImportNode) -> None:
-    """Read Dropout before opset 12, whose ratio is an attribute and which never trains."""
-    _dropout(node, training=False)
-
-
 def _dropout(node: ImportNode, *, training: bool) -> None:
     """Before opset 10 the mask has the data's dtype."""
     ratio = node.attribute("ratio")
@@ -282,5 +273,5 @@ IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in (*ALONE, ir.Swish)},
     **{op.__name__: {1: import_over_rows(op), 13: import_direct(op)} for op in SOFTMAXES},
     "Shrink": {9: import_direct(ir.Shrink)},
-    "Dropout": {1: import_dropout_1, 7: import_dropout_7, 12: import_direct(ir.Dropout)},
+    "Dropout": {1: import_dropout_1, 7: partial(_dropout, training=False), 12: import_direct(ir.Dropout)},
 }

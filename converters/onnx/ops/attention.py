@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
-from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.importing.context import ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import attention as ir
 from graphir.types import DType
@@ -12,12 +12,9 @@ from graphir.types import DType
 def export_attention(node: ExportNode[ir.Attention]) -> None:
     """Write Attention. Operands and windows that came with a later opset than the target's are refused."""
     op = node.op
-    if node.opset < 23:
-        node.refuse(f"Attention exists from opset 23 on, the target is {node.opset}")
-    if node.optional(6) is not None and node.opset < 24:
-        node.refuse(f"Attention with nonpad_kv_seqlen exists from opset 24 on, the target is {node.opset}")
-    if (op.left_window_size, op.right_window_size) != (-1, -1) and node.opset < 25:
-        node.refuse(f"Attention in a window exists from opset 25 on, the target is {node.opset}")
+    node.demand(23, "Attention exists")
+    node.demand(24, "Attention with nonpad_kv_seqlen exists", when=node.optional(6) is not None)
+    node.demand(25, "Attention in a window exists", when=(op.left_window_size, op.right_window_size) != (-1, -1))
     node.emit("Attention", node.input_names(), **{name: onnx_value(value) for name, value in op.attributes().items()})
 
 
@@ -73,10 +70,8 @@ EXPORTS = table(
 )
 
 IMPORTS: ImportTable = {
-    "Attention": {23: import_direct(ir.Attention)},
-    "RotaryEmbedding": {23: import_direct(ir.RotaryEmbedding)},
+    **direct_rows(ir.Attention, ir.RotaryEmbedding, since=23),
     "TensorScatter": {24: import_direct(ir.TensorScatter)},
-    "LinearAttention": {27: import_direct(ir.LinearAttention)},
-    "CausalConvWithState": {27: import_direct(ir.CausalConvWithState)},
+    **direct_rows(ir.LinearAttention, ir.CausalConvWithState, since=27),
     "SwiGLU": {28: import_direct(ir.SwiGLU)},
 }

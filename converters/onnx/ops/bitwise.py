@@ -6,7 +6,7 @@ import numpy as np
 
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, onnx_value, row, table
-from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.importing.context import ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import bitwise as ir
 from graphir.types import DType
@@ -29,7 +29,7 @@ CAST_SINCE = {
 def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     """Write BitShift, before opset 28 of unsigned numbers only."""
     if node.opset < 28 and node.dtype().value.startswith("int"):
-        node.refuse(f"BitShift of the signed {node.dtype()} exists from opset 28 on, the target is {node.opset}")
+        node.demand(28, f"BitShift of the signed {node.dtype()} exists")
     node.emit("BitShift", node.input_names(), direction=node.op.direction.value)
 
 
@@ -104,10 +104,7 @@ EXPORTS = table(
 )
 
 IMPORTS: ImportTable = {
-    "BitwiseAnd": {18: import_direct(ir.BitwiseAnd)},
-    "BitwiseOr": {18: import_direct(ir.BitwiseOr)},
-    "BitwiseXor": {18: import_direct(ir.BitwiseXor)},
-    "BitwiseNot": {18: import_direct(ir.BitwiseNot)},
+    **direct_rows(ir.BitwiseAnd, ir.BitwiseOr, ir.BitwiseXor, ir.BitwiseNot, since=18),
     "BitShift": {11: import_direct(ir.BitShift)},
     "BitCast": {26: import_direct(ir.BitCast)},
     "CastLike": {15: import_direct(ir.CastLike)},

@@ -35,8 +35,7 @@ def export_roi_align(node: ExportNode[RoiAlign]) -> None:
     op = node.op
     names = node.input_names()
     shifted = op.coordinates is RoiCoordinates.HALF_PIXEL
-    if shifted and node.opset < 16:
-        node.refuse(f"RoiAlign with half-pixel corners exists from opset 16 on, the target is {node.opset}")
+    node.demand(16, "RoiAlign with half-pixel corners exists", when=shifted)
     node.emit(
         "RoiAlign",
         names,
@@ -206,7 +205,7 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
     begin, end, axis = node.vector([1]), node.vector([ALL]), node.vector([1])
     foreground = node.step("Slice", [scores, begin, end, axis], suffix="foreground")
     best_class = node.step("ArgMax", [foreground], axis=1, keepdims=0)
-    best = _highest(node, foreground)
+    best = node.reduce("ReduceMax", foreground, (1,), keepdims=0)
     low = node.step("Less", [best, steps.number(float(np.float32(op.threshold)))])
     best = node.step("Where", [low, steps.lowest, best], suffix="score")
     class_ids = node.step("Cast", [best_class], to=CODES[steps.dtype], suffix="class")
@@ -236,13 +235,6 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
     filled = node.step("Where", [there, marked, nothing])
     behind = node.step("Slice", [filled, wanted, count, node.vector([1])], suffix="behind")
     node.emit("Concat", [first, behind], axis=1)
-
-
-def _highest(node: AnyNode, scores: str) -> str:
-    """Return the highest of scores (N, C, K) over the classes; axes are an operand from opset 18 on."""
-    if node.opset >= 18:
-        return node.step("ReduceMax", [scores, node.vector([1])], keepdims=0)
-    return node.step("ReduceMax", [scores], axes=(1,), keepdims=0)
 
 
 def _suppress_rows(steps: _Steps, rows: str, ids: str, values: str) -> str:

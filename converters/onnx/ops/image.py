@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.onnx.exporting.context import ExportNode, born, direct, row, table
-from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.importing.context import ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.image import CenterCropPad, Col2Im, Correlation, ImageDecoder
 from graphir.ops.shape_parts import BEYOND
@@ -97,6 +97,5 @@ EXPORTS = table(
 
 IMPORTS: ImportTable = {
     "ImageDecoder": {20: import_direct(ImageDecoder)},
-    "CenterCropPad": {18: import_direct(CenterCropPad)},
-    "Col2Im": {18: import_direct(Col2Im)},
+    **direct_rows(CenterCropPad, Col2Im, since=18),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import ExportNode, direct, row, table
+from graphir.converters.onnx.exporting.context import ExportNode, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import indexing as ir
@@ -18,8 +18,7 @@ def _reduction(node: ExportNode[ir.ScatterElements | ir.ScatterND]) -> str | Non
     """Return the attribute `reduction`, left out at its default. Refuses one that the opset does not have."""
     reduction = node.op.reduction
     since = REDUCTION_SINCE.get(reduction, 0)
-    if node.opset < since:
-        node.refuse(f"the reduction {reduction.value} exists from opset {since} on, the target is {node.opset}")
+    node.demand(since, f"the reduction {reduction.value} exists")
     return reduction.value if since else None
 
 
@@ -68,23 +67,13 @@ def export_cum_sum(node: ExportNode[ir.CumSum]) -> None:
 
 
 EXPORTS = table(
-    row(ir.Gather, direct()),
-    row(ir.GatherElements, direct()),
-    row(ir.GatherND, direct()),
+    *rows((ir.Gather, ir.GatherElements, ir.GatherND, ir.Compress, ir.NonZero, ir.Unique), direct()),
     row(ir.ScatterElements, export_scatter_elements),
     row(ir.ScatterND, lambda node: node.emit("ScatterND", node.input_names(), reduction=_reduction(node))),
     row(ir.OneHot, export_one_hot),
-    row(ir.Compress, direct()),
-    row(ir.NonZero, direct()),
-    row(ir.Unique, direct()),
     row(ir.CumSum, export_cum_sum),
     row(ir.CumProd, direct(since=26)),
 )
-
-
-def import_deprecated_scatter(node: ImportNode) -> None:
-    """Read Scatter from opset 11 on."""
-    node.refuse("it ended with opset 10; ScatterElements replaces it")
 
 
 def import_one_hot_9(node: ImportNode) -> None:
@@ -102,6 +91,9 @@ def import_one_hot_9(node: ImportNode) -> None:
 
 IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in EXPORTS if op is not ir.OneHot},
-    "Scatter": {9: import_direct(ir.ScatterElements), 11: import_deprecated_scatter},
+    "Scatter": {
+        9: import_direct(ir.ScatterElements),
+        11: lambda node: node.refuse("it ended with opset 10; ScatterElements replaces it"),
+    },
     "OneHot": {9: import_one_hot_9, 11: import_direct(ir.OneHot)},
 }

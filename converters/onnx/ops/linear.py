@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from graphir.converters.kernel.maker import Maker
 from graphir.converters.onnx.exporting.composed import composed
-from graphir.converters.onnx.exporting.context import ExportNode, direct, row, table
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.exporting.context import ExportNode, direct, row, rows, table
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.graph import Value
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger, is_empty
@@ -35,11 +35,8 @@ def export_einsum(node: ExportNode[Einsum]) -> None:
 
 
 EXPORTS = table(
-    row(Gemm, direct()),
-    row(MatMul, direct()),
-    row(MatMulInteger, direct()),
+    *rows((Gemm, MatMul, MatMulInteger, Det), direct()),
     row(Einsum, export_einsum),
-    row(Det, direct()),
 )
 
 
@@ -50,6 +47,6 @@ def import_gemm_1(node: ImportNode) -> None:
 
 
 IMPORTS: ImportTable = {
-    **{op.__name__: {1: import_direct(op)} for op in (MatMul, MatMulInteger, Einsum, Det)},
+    **direct_rows(MatMul, MatMulInteger, Einsum, Det),
     "Gemm": {1: import_gemm_1, 7: import_direct(Gemm)},
 }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, by_opset, direct, row, table
+from graphir.converters.onnx.exporting.context import AnyNode, ExportFunction, ExportNode, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.decisions import DecisionKind
@@ -51,29 +48,6 @@ def _trailing_axes(node: AnyNode, axis: int) -> tuple[int, ...]:
     return tuple(range(axis, 0))
 
 
-def _mean(node: AnyNode, name: str, axes: Sequence[int], suffix: str) -> str:
-    """Return the mean over the axes, kept with size 1; they are an operand from opset 18 on."""
-    if node.opset >= 18:
-        return node.step("ReduceMean", [name, node.vector(axes)], suffix=suffix)
-    return node.step("ReduceMean", [name], suffix=suffix, axes=tuple(axes))
-
-
-def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
-    """Write LayerNormalization, which exists from opset 17 on and computes in float32 or bfloat16."""
-    op = node.op
-    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
-        compose_layer_normalization(node)
-        return
-    node.emit("LayerNormalization", node.input_names(), **_stashed(op))
-
-
-def _stashed(op: ir.LayerNormalization | ir.RMSNormalization | ir.GroupNormalization) -> dict[str, Any]:
-    attributes = op.attributes()
-    if "stash_type" in attributes:
-        attributes["stash_type"] = CODES[op.stash_type]
-    return attributes
-
-
 def compose_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     """The mean and the deviation from it as ONNX's definition of the operator has them."""
     op = node.op
@@ -81,9 +55,10 @@ def compose_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None
     dtype, stash = node.dtype(), op.stash_type
     axes = _trailing_axes(node, op.axis)
     x = _cast(node, names[0], dtype, stash)
-    mean = _mean(node, x, axes, "mean")
+    mean = node.reduce("ReduceMean", x, axes, suffix="mean")
     centered = node.step("Sub", [x, mean], suffix="centered")
-    variance = _mean(node, node.step("Mul", [centered, centered], suffix="square"), axes, "variance")
+    square = node.step("Mul", [centered, centered], suffix="square")
+    variance = node.reduce("ReduceMean", square, axes, suffix="variance")
     deviation = node.step("Sqrt", [node.step("Add", [variance, node.scalar(op.epsilon, stash)])])
     normalized = _cast(node, node.step("Div", [centered, deviation], suffix="normalized"), stash, dtype)
     if len(names) > 2:
@@ -94,35 +69,17 @@ def compose_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None
     node.emit_result(2, "Reciprocal", [deviation])
 
 
-def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
-    """Write RMSNormalization, which exists from opset 23 on and computes in float32 or bfloat16."""
-    op = node.op
-    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
-        compose_rms_normalization(node)
-        return
-    node.emit("RMSNormalization", node.input_names(), **_stashed(op))
-
-
 def compose_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     """Compute x / sqrt(mean(x * x) + epsilon) * scale."""
     op = node.op
     data, scale = node.input_names()
     dtype, stash = node.dtype(), op.stash_type
     x = _cast(node, data, dtype, stash)
-    mean = _mean(node, node.step("Mul", [x, x], suffix="square"), _trailing_axes(node, op.axis), "mean")
+    square, axes = node.step("Mul", [x, x], suffix="square"), _trailing_axes(node, op.axis)
+    mean = node.reduce("ReduceMean", square, axes, suffix="mean")
     root = node.step("Sqrt", [node.step("Add", [mean, node.scalar(op.epsilon, stash)])])
     normalized = _cast(node, node.step("Div", [x, root], suffix="normalized"), stash, dtype)
     node.emit("Mul", [normalized, scale])
-
-
-def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
-    """Write GroupNormalization with a scale for each channel, which exists from opset 21 on (18 had one for each
-    group)."""
-    op = node.op
-    if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
-        compose_group_normalization(node)
-        return
-    node.emit("GroupNormalization", node.input_names(), **_stashed(op))
 
 
 def compose_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
@@ -145,21 +102,32 @@ def compose_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None
     node.emit("Add", [node.step("Mul", [normalized, wide[0]], suffix="scaled"), wide[1]])
 
 
-def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
-    """Write MeanVarianceNormalization; the axes are always stated, as onnx's shape inference fails on their default."""
-    op = node.op
-    node.emit("MeanVarianceNormalization", node.input_names(), axes=op.axes)
+Stashed = ir.LayerNormalization | ir.RMSNormalization | ir.GroupNormalization
+
+
+def stashed(since: int, compose: ExportFunction) -> ExportFunction:
+    """Return what writes a normalization: ONNX's own from an opset on, which computes in float32 or bfloat16."""
+
+    def export_stashed(node: ExportNode[Stashed]) -> None:
+        if node.opset >= since and node.op.stash_type in (DType.FLOAT32, DType.BFLOAT16):
+            direct()(node)
+        else:
+            compose(node)
+
+    return export_stashed
 
 
 EXPORTS = table(
     row(ir.BatchNormalization, export_batch_normalization),
-    row(ir.InstanceNormalization, direct()),
-    row(ir.GroupNormalization, by_opset({1: compose_group_normalization, 21: export_group_normalization})),
-    row(ir.LayerNormalization, by_opset({1: compose_layer_normalization, 17: export_layer_normalization})),
-    row(ir.RMSNormalization, by_opset({1: compose_rms_normalization, 23: export_rms_normalization})),
-    row(ir.LRN, direct()),
-    row(ir.LpNormalization, direct()),
-    row(ir.MeanVarianceNormalization, export_mean_variance_normalization),
+    *rows((ir.InstanceNormalization, ir.LRN, ir.LpNormalization), direct()),
+    row(ir.GroupNormalization, stashed(21, compose_group_normalization)),
+    row(ir.LayerNormalization, stashed(17, compose_layer_normalization)),
+    row(ir.RMSNormalization, stashed(23, compose_rms_normalization)),
+    # The axes are always stated: onnx's shape inference fails on their default.
+    row(
+        ir.MeanVarianceNormalization,
+        lambda node: node.emit("MeanVarianceNormalization", node.input_names(), axes=node.op.axes),
+    ),
 )
 
 

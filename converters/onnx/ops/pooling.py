@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.onnx.dtypes import CODES
-from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, rows, table
 from graphir.converters.onnx.exporting.same_padding import ones_like, padded_at_run_time, stated_padding
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.converters.onnx.padding import pad_attributes, unless_all
 from graphir.ops.pooling import (
@@ -117,8 +117,7 @@ def export_average_pool(node: ExportNode[AveragePool]) -> None:
     op = node.op
     padding = stated_padding(node)
     attributes = _window_attributes(node, padding)
-    if attributes["dilations"] is not None and node.opset < 19:
-        node.refuse(f"a dilated AveragePool exists from opset 19 on, the target is {node.opset}")
+    node.demand(19, "a dilated AveragePool exists", when=attributes["dilations"] is not None)
     if padding is None:
         _average_at_run_time(node, attributes)
         return
@@ -225,11 +224,6 @@ def _like(node: AnyNode, numbers: float | range) -> str:
     return node.constant(np.asarray(numbers, node.dtype().numpy()))
 
 
-def import_global_lp_pool_1(node: ImportNode) -> None:
-    """Read GlobalLpPool-1, whose p is a float."""
-    node.emit(GlobalLpPool(_whole_p(node)), node.input(0))
-
-
 def import_lp_pool_1(node: ImportNode) -> None:
     """Read LpPool-1, whose p is a float and whose kernel may not be stated."""
     kernel = node.ints("kernel_shape")
@@ -249,20 +243,17 @@ EXPORTS = table(
     row(MaxPool, export_max_pool),
     row(AveragePool, export_average_pool),
     row(LpPool, export_lp_pool),
-    row(GlobalAveragePool, direct()),
-    row(GlobalMaxPool, direct()),
-    row(GlobalLpPool, direct()),
+    *rows((GlobalAveragePool, GlobalMaxPool, GlobalLpPool), direct()),
     row(MaxRoiPool, export_max_roi_pool),
     row(MaxUnpool, direct(since=9)),
 )
 
 IMPORTS: ImportTable = {
-    "MaxPool": {1: import_direct(MaxPool)},
-    "AveragePool": {1: import_direct(AveragePool)},
+    **direct_rows(MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, MaxRoiPool),
     "LpPool": {1: import_lp_pool_1, 2: import_direct(LpPool)},
-    "GlobalAveragePool": {1: import_direct(GlobalAveragePool)},
-    "GlobalMaxPool": {1: import_direct(GlobalMaxPool)},
-    "GlobalLpPool": {1: import_global_lp_pool_1, 2: import_direct(GlobalLpPool)},
-    "MaxRoiPool": {1: import_direct(MaxRoiPool)},
+    "GlobalLpPool": {
+        1: lambda node: node.emit(GlobalLpPool(_whole_p(node)), node.input(0)),
+        2: import_direct(GlobalLpPool),
+    },
     "MaxUnpool": {9: import_direct(MaxUnpool)},
 }

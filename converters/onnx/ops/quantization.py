@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
-from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.importing.context import ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import quantization as ir
 from graphir.types import DType
@@ -32,12 +32,9 @@ def _check(
 ) -> None:
     """Refuse what the target's version has no form for."""
     since = 10 if quantized is None else SINCE.get(quantized, 10)
-    if since > node.opset:
-        node.refuse(f"{node.op.name} of {quantized} exists from opset {since} on, the target is {node.opset}")
-    if real in (DType.FLOAT16, DType.BFLOAT16) and node.opset < 19:
-        node.refuse(f"{node.op.name} with a scale of {real} exists from opset 19 on, the target is {node.opset}")
-    if node.op.block_size and node.opset < 21:
-        node.refuse(f"{node.op.name} in blocks exists from opset 21 on, the target is {node.opset}")
+    node.demand(since, f"{node.op.name} of {quantized} exists")
+    node.demand(19, f"{node.op.name} with a scale of {real} exists", when=real in (DType.FLOAT16, DType.BFLOAT16))
+    node.demand(21, f"{node.op.name} in blocks exists", when=bool(node.op.block_size))
 
 
 def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
@@ -59,10 +56,9 @@ def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
                 names.append(node.constant(0, output_dtype, "zero_point"))
         output_dtype = None
     if node.opset < 23:
-        if op.precision not in (None, scale.dtype):
-            node.refuse(f"the precision of a quantization is stated from opset 23 on, the target is {node.opset}")
-        if x.dtype is not scale.dtype and x.dtype is not DType.INT32:
-            node.refuse(f"a scale of another dtype than x exists from opset 23 on, the target is {node.opset}")
+        node.demand(23, "the precision of a quantization is stated", when=op.precision not in (None, scale.dtype))
+        is_other = x.dtype is not scale.dtype and x.dtype is not DType.INT32
+        node.demand(23, "a scale of another dtype than x exists", when=is_other)
     node.emit(
         "QuantizeLinear",
         names,
@@ -90,8 +86,8 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
     _check(node, x.dtype, scale.dtype)
     output_dtype = op.output_dtype
     if node.opset < 23:
-        if output_dtype not in (None, scale.dtype):
-            node.refuse(f"a result of another dtype than the scale exists from opset 23 on, the target is {node.opset}")
+        is_other = output_dtype not in (None, scale.dtype)
+        node.demand(23, "a result of another dtype than the scale exists", when=is_other)
         output_dtype = None
     node.emit(
         "DequantizeLinear",
@@ -105,8 +101,7 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
 def export_qlinear_matmul(node: ExportNode[ir.QLinearMatMul]) -> None:
     """Write QLinearMatMul, whose scales are float32 before opset 21."""
     scale = node.dtype(1)
-    if node.opset < 21 and scale is not DType.FLOAT32:
-        node.refuse(f"QLinearMatMul with a scale of {scale} exists from opset 21 on, the target is {node.opset}")
+    node.demand(21, f"QLinearMatMul with a scale of {scale} exists", when=scale is not DType.FLOAT32)
     node.emit("QLinearMatMul", node.input_names())
 
 
@@ -120,10 +115,6 @@ EXPORTS = table(
 )
 
 IMPORTS: ImportTable = {
-    "QuantizeLinear": {10: import_direct(ir.QuantizeLinear)},
-    "DequantizeLinear": {10: import_direct(ir.DequantizeLinear)},
+    **direct_rows(ir.QuantizeLinear, ir.DequantizeLinear, ir.QLinearConv, ir.ConvInteger, ir.QLinearMatMul, since=10),
     "DynamicQuantizeLinear": {11: import_direct(ir.DynamicQuantizeLinear)},
-    "QLinearConv": {10: import_direct(ir.QLinearConv)},
-    "ConvInteger": {10: import_direct(ir.ConvInteger)},
-    "QLinearMatMul": {10: import_direct(ir.QLinearMatMul)},
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
-from graphir.converters.onnx.importing.context import ImportTable
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, rows, table
+from graphir.converters.onnx.importing.context import ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import random as ir
 
@@ -24,19 +24,13 @@ def export_bernoulli(node: ExportNode[ir.Bernoulli]) -> None:
 
 
 EXPORTS = table(
-    row(ir.RandomNormal, direct()),
-    row(ir.RandomUniform, direct()),
-    row(ir.RandomNormalLike, direct()),
-    row(ir.RandomUniformLike, direct()),
+    *rows((ir.RandomNormal, ir.RandomUniform, ir.RandomNormalLike, ir.RandomUniformLike), direct()),
     row(ir.Bernoulli, export_bernoulli),
     row(ir.Multinomial, direct(since=7)),
 )
 
 IMPORTS: ImportTable = {
-    "RandomNormal": {1: import_direct(ir.RandomNormal)},
-    "RandomUniform": {1: import_direct(ir.RandomUniform)},
-    "RandomNormalLike": {1: import_direct(ir.RandomNormalLike)},
-    "RandomUniformLike": {1: import_direct(ir.RandomUniformLike)},
+    **direct_rows(ir.RandomNormal, ir.RandomUniform, ir.RandomNormalLike, ir.RandomUniformLike),
     "Bernoulli": {15: import_direct(ir.Bernoulli)},
     "Multinomial": {7: import_direct(ir.Multinomial)},
 }

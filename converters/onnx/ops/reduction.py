@@ -11,7 +11,7 @@ from graphir.converters.onnx.exporting.context import (
     rows,
     table,
 )
-from graphir.converters.onnx.importing.context import ImportTable, attribute_as_operand
+from graphir.converters.onnx.importing.context import ImportTable, attribute_as_operand, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import reduction as ir
 
@@ -62,16 +62,13 @@ REDUCTIONS: tuple[type[ir.Reduce], ...] = (
 _reduce = by_opset({13: export_reduce_with_attribute, 18: direct()})
 EXPORTS = table(
     *rows(REDUCTIONS, _reduce),
-    row(ir.ReduceSum, direct()),
-    row(ir.ArgMax, direct()),
-    row(ir.ArgMin, direct()),
+    *rows((ir.ReduceSum, ir.ArgMax, ir.ArgMin), direct()),
     row(ir.TopK, export_top_k),
 )
 
 IMPORTS: ImportTable = {
     **{op.__name__: {1: attribute_as_operand(op, "axes", 1), 18: import_direct(op)} for op in REDUCTIONS},
     "ReduceSum": {1: attribute_as_operand(ir.ReduceSum, "axes", 1), 13: import_direct(ir.ReduceSum)},
-    "ArgMax": {1: import_direct(ir.ArgMax)},
-    "ArgMin": {1: import_direct(ir.ArgMin)},
+    **direct_rows(ir.ArgMax, ir.ArgMin),
     "TopK": {1: attribute_as_operand(ir.TopK, "k", 1), 10: import_direct(ir.TopK)},
 }

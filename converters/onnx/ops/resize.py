@@ -47,8 +47,7 @@ def export_resize(node: ExportNode[Resize]) -> None:
     (1.31) moves those behind a Resize as if it had no `axes`, and refuses the model then.
     """
     op = node.op
-    if op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC and node.opset < 19:
-        node.refuse(f"half_pixel_symmetric exists from opset 19 on, the target is {node.opset}")
+    node.demand(19, "half_pixel_symmetric exists", when=op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC)
     if node.opset < 18 and (op.antialias or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH):
         node.refuse(f"antialias and keep_aspect_ratio_policy exist from opset 18 on, the target is {node.opset}")
     if is_of_places(node):
@@ -236,18 +235,12 @@ def _sample_by_gathering(node: ExportNode[GridSample]) -> None:
             ]
             weights = node.step("Concat", sides, axis=-1, suffix="weights")
             weights = node.step("Mul", [weights, inside], suffix="weighted")
-            weight = _product(node, weights)
+            weight = node.reduce("ReduceProd", weights, (-1,))
             index = node.step("Cast", [nearest], to=CODES[DType.INT64], suffix="index")
             index = node.step("Gather", [index, node.vector([1, 0])], axis=-1, suffix="row_column")
             samples = node.step("GatherND", [rows, index], batch_dims=1, suffix="found")
             parts.append(node.step("Mul", [samples, weight], suffix="part"))
     node.emit("Transpose", [node.step("Sum", parts)], perm=(0, 3, 1, 2))
-
-
-def _product(node: AnyNode, weights: str) -> str:
-    if node.opset >= 18:
-        return node.step("ReduceProd", [weights, node.vector([-1])])
-    return node.step("ReduceProd", [weights], axes=(-1,))
 
 
 def _like(node: AnyNode, numbers: object) -> str:
@@ -306,21 +299,6 @@ def import_resize_10(node: ImportNode) -> None:
     node.emit(op, node.input(0), None, scales)
 
 
-def import_upsample_7(node: ImportNode) -> None:
-    """Read Upsample before opset 9, whose factors are an attribute."""
-    _resize_by(node, node.attribute("scales"))
-
-
-def import_upsample_1(node: ImportNode) -> None:
-    """Read Upsample-1, of images."""
-    _resize_by(node, (1.0, 1.0, node.attribute("height_scale"), node.attribute("width_scale")))
-
-
-def import_deprecated_upsample(node: ImportNode) -> None:
-    """Read Upsample from opset 10 on."""
-    node.refuse("it ended with opset 9; Resize replaces it")
-
-
 def _old_mode(node: ImportNode) -> ResizeMode:
     mode = node.attribute("mode")
     return ResizeMode.LINEAR if mode == "bilinear" else node.enum("mode", ResizeMode, ResizeMode.NEAREST)
@@ -360,7 +338,12 @@ def import_grid_sample(node: ImportNode) -> None:
 
 IMPORTS: ImportTable = {
     "Resize": {10: import_resize_10, 11: import_resize},
-    "Upsample": {1: import_upsample_1, 7: import_upsample_7, 9: import_resize_10, 10: import_deprecated_upsample},
+    "Upsample": {
+        1: lambda node: _resize_by(node, (1.0, 1.0, node.attribute("height_scale"), node.attribute("width_scale"))),
+        7: lambda node: _resize_by(node, node.attribute("scales")),
+        9: import_resize_10,
+        10: lambda node: node.refuse("it ended with opset 9; Resize replaces it"),
+    },
     "GridSample": {16: import_grid_sample},
     "AffineGrid": {20: import_direct(AffineGrid)},
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, table
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
-from graphir.converters.onnx.importing.context import direct as import_direct
+from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, rows, table
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.graph import Value
 from graphir.ops import sequence as ir
+from graphir.ops.base import Operator
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, DType, OptionalType, SequenceType, Type
 
@@ -26,8 +26,7 @@ def _one(value: Value) -> Type:
 
 def export_sequence_map(node: ExportNode[ir.SequenceMap]) -> None:
     """Write SequenceMap."""
-    if node.opset < 17:
-        node.refuse(f"SequenceMap exists from opset 17 on, the target is {node.opset}")
+    node.demand(17, "SequenceMap exists")
     node.emit("SequenceMap", node.input_names(), every_output=True, body=node.subgraph(0))
 
 
@@ -39,8 +38,7 @@ def import_optional(node: ImportNode) -> None:
 
 def export_optional(node: ExportNode[ir.Optional]) -> None:
     """Write Optional."""
-    if node.opset < 15:
-        node.refuse(f"optional values exist from opset 15 on, the target is {node.opset}")
+    node.demand(15, "optional values exist")
     node.emit("Optional", node.input_names(), type=node.op.type)
 
 
@@ -69,15 +67,13 @@ def export_optional_has_element(node: ExportNode[ir.OptionalHasElement]) -> None
         node.emit("OptionalHasElement", node.input_names())
 
 
+SEQUENCES: tuple[type[Operator], ...] = (
+    *(ir.SequenceConstruct, ir.SequenceAt, ir.SequenceInsert, ir.SequenceErase, ir.SequenceLength),
+    *(ir.ConcatFromSequence, ir.SplitToSequence),
+)
 EXPORTS = table(
-    row(ir.SequenceConstruct, direct(since=11)),
+    *rows(SEQUENCES, direct(since=11)),
     row(ir.SequenceEmpty, lambda node: node.emit("SequenceEmpty", (), dtype=onnx_value(node.op.dtype))),
-    row(ir.SequenceAt, direct(since=11)),
-    row(ir.SequenceInsert, direct(since=11)),
-    row(ir.SequenceErase, direct(since=11)),
-    row(ir.SequenceLength, direct(since=11)),
-    row(ir.ConcatFromSequence, direct(since=11)),
-    row(ir.SplitToSequence, direct(since=11)),
     row(ir.SequenceMap, export_sequence_map),
     row(ir.Optional, export_optional),
     row(ir.OptionalGetElement, export_optional_get_element),
@@ -85,16 +81,8 @@ EXPORTS = table(
 )
 
 IMPORTS: ImportTable = {
-    "SequenceConstruct": {11: import_direct(ir.SequenceConstruct)},
-    "SequenceEmpty": {11: import_direct(ir.SequenceEmpty)},
-    "SequenceAt": {11: import_direct(ir.SequenceAt)},
-    "SequenceInsert": {11: import_direct(ir.SequenceInsert)},
-    "SequenceErase": {11: import_direct(ir.SequenceErase)},
-    "SequenceLength": {11: import_direct(ir.SequenceLength)},
-    "ConcatFromSequence": {11: import_direct(ir.ConcatFromSequence)},
-    "SplitToSequence": {11: import_direct(ir.SplitToSequence)},
+    **direct_rows(ir.SequenceEmpty, *SEQUENCES, since=11),
     "SequenceMap": {17: import_sequence_map},
     "Optional": {15: import_optional},
-    "OptionalGetElement": {15: import_direct(ir.OptionalGetElement)},
-    "OptionalHasElement": {15: import_direct(ir.OptionalHasElement)},
+    **direct_rows(ir.OptionalGetElement, ir.OptionalHasElement, since=15),
 }

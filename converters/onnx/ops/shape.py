@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
-from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, rows, table
+from graphir.converters.onnx.importing.context import (
+    ImportFunction,
+    ImportNode,
+    ImportTable,
+    attribute_as_operand,
+    direct_rows,
+)
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.elementwise import Equal, Where
 from graphir.ops.pooling import AveragePool, MaxPool
@@ -31,8 +37,7 @@ def export_pad(node: ExportNode[Pad]) -> None:
     """Write Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
     op = node.op
     names = node.input_names()
-    if op.mode is PadMode.WRAP and node.opset < 19:
-        node.refuse(f"Pad with mode wrap exists from opset 19 on, the target is {node.opset}")
+    node.demand(19, "Pad with mode wrap exists", when=op.mode is PadMode.WRAP)
     if len(names) > 3 and node.opset < 18:
         axes, pads, value = node.known(3), node.known(1), node.optional(0)
         if axes is None or pads is None or value is None or value.rank is None:
@@ -113,20 +118,13 @@ def export_reshape(node: ExportNode[Reshape]) -> None:
         # There are no elements: what is left of the data are its dtype and the shape.
         node.emit("ConstantOfShape", [node.input_names()[1]], value=Tensor.of([0], node.dtype()))
         return
-    if allowzero and node.opset < 14:
-        node.refuse(f"Reshape with allowzero exists from opset 14 on, the target is {node.opset}")
+    node.demand(14, "Reshape with allowzero exists", when=allowzero)
     node.emit("Reshape", node.input_names(), allowzero=1 if op.allowzero and node.opset >= 14 else None)
 
 
 EXPORTS = table(
-    row(Transpose, direct()),
+    *rows((Transpose, Expand, Flatten, Size, Squeeze, Unsqueeze, Tile), direct()),
     row(Reshape, export_reshape),
-    row(Expand, direct()),
-    row(Flatten, direct()),
-    row(Size, direct()),
-    row(Squeeze, direct()),
-    row(Unsqueeze, direct()),
-    row(Tile, direct()),
     row(Pad, export_pad),
     row(Shape, export_shape),
 )
@@ -155,7 +153,7 @@ def import_tile_1(node: ImportNode) -> None:
 
 
 IMPORTS: ImportTable = {
-    **{op.__name__: {1: import_direct(op)} for op in (Transpose, Shape, Size, Expand, Flatten)},
+    **direct_rows(Transpose, Shape, Size, Expand, Flatten),
     "Reshape": {1: attribute_as_operand(Reshape, "shape", 1), 5: import_direct(Reshape)},
     "Squeeze": {1: attribute_as_operand(Squeeze, "axes", 1), 13: import_direct(Squeeze)},
     "Unsqueeze": {1: attribute_as_operand(Unsqueeze, "axes", 1), 13: import_direct(Unsqueeze)},

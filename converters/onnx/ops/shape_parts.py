@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, row, table
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, row, rows, table
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops.shape_parts import (
     Concat,
@@ -94,19 +94,12 @@ def compose_trilu(node: ExportNode[Trilu]) -> None:
 
 
 EXPORTS = table(
-    row(Concat, direct()),
+    *rows((Concat, Slice, ReverseSequence), direct()),
     row(Split, export_split),
-    row(Slice, direct()),
     row(Trilu, born(14, compose_trilu)),
-    row(ReverseSequence, direct()),
     row(DepthToSpace, export_depth_to_space),
     row(SpaceToDepth, export_space_to_depth),
 )
-
-
-def import_concat_1(node: ImportNode) -> None:
-    """Read Concat-1, whose text says that the axis is 1 unless stated."""
-    node.emit(Concat(node.attribute("axis", 1)), *node.inputs)
 
 
 def import_split(node: ImportNode) -> None:
@@ -142,8 +135,11 @@ def import_slice_1(node: ImportNode) -> None:
 
 
 IMPORTS: ImportTable = {
-    **{op.__name__: {1: import_direct(op)} for op in (Trilu, ReverseSequence, DepthToSpace, SpaceToDepth)},
-    "Concat": {1: import_concat_1, 4: import_direct(Concat)},
+    **direct_rows(Trilu, ReverseSequence, DepthToSpace, SpaceToDepth),
+    "Concat": {
+        1: lambda node: node.emit(Concat(node.attribute("axis", 1)), *node.inputs),
+        4: import_direct(Concat),
+    },
     "Split": {1: import_split_1, 2: import_split_2, 13: import_split},
     "Slice": {1: import_slice_1, 10: import_direct(Slice)},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import pi
 
 from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_value, row, rows, table
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import signal as ir
 from graphir.types import DType
@@ -57,8 +57,7 @@ def export_dft(node: ExportNode[ir.DFT]) -> None:
     if node.opset >= 20:
         node.emit("DFT", names, inverse=inverse, onesided=onesided)
         return
-    if node.opset < 17:
-        node.refuse(f"DFT exists from opset 17 on, the target is {node.opset}")
+    node.demand(17, "DFT exists")
     axis = -2
     if node.optional(2) is not None:
         axis_value = node.known(2)
@@ -80,7 +79,6 @@ EXPORTS = table(
 
 IMPORTS: ImportTable = {
     **{cls.__name__: {17: import_direct(cls)} for cls in WINDOWS},
-    "MelWeightMatrix": {17: import_direct(ir.MelWeightMatrix)},
+    **direct_rows(ir.MelWeightMatrix, ir.STFT, since=17),
     "DFT": {17: import_dft_17, 20: import_direct(ir.DFT)},
-    "STFT": {17: import_direct(ir.STFT)},
 }

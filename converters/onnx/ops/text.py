@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.onnx.exporting.context import direct, row, table
-from graphir.converters.onnx.importing.context import ImportNode, ImportTable
+from graphir.converters.onnx.exporting.context import direct, row, rows, table
+from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import text as ir
 
@@ -14,17 +14,14 @@ def import_regex_full_match(node: ImportNode) -> None:
 
 
 EXPORTS = table(
-    row(ir.StringConcat, direct(since=20)),
+    *rows((ir.StringConcat, ir.StringSplit, ir.RegexFullMatch), direct(since=20)),
     row(ir.StringNormalizer, direct(since=10)),
-    row(ir.StringSplit, direct(since=20)),
-    row(ir.RegexFullMatch, direct(since=20)),
     row(ir.TfIdfVectorizer, direct(since=9)),
 )
 
 IMPORTS: ImportTable = {
-    "StringConcat": {20: import_direct(ir.StringConcat)},
+    **direct_rows(ir.StringConcat, ir.StringSplit, since=20),
     "StringNormalizer": {10: import_direct(ir.StringNormalizer)},
-    "StringSplit": {20: import_direct(ir.StringSplit)},
     "RegexFullMatch": {20: import_regex_full_match},
     "TfIdfVectorizer": {9: import_direct(ir.TfIdfVectorizer)},
 }
