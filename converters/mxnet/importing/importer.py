@@ -21,10 +21,8 @@ from graphir.converters.mxnet.importing.input_shapes import (
 )
 from graphir.converters.mxnet.importing.likely_shapes import likely_shape
 from graphir.converters.mxnet.importing.ops import import_table
-from graphir.converters.mxnet.importing.plugged import refuse_taken
-from graphir.converters.mxnet.importing.scope import Scope
-from graphir.converters.mxnet.importing.storage import sparse_nodes
-from graphir.converters.mxnet.importing.symbol_inputs import entry_names
+from graphir.converters.mxnet.importing.scope import Scope, refuse_taken
+from graphir.converters.mxnet.importing.symbol_inputs import entry_names, sparse_nodes
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value

@@ -13,13 +13,45 @@ from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, ve
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.importing.plugged import refuse_own
-from graphir.converters.onnx.importing.repeated import Repeated
 from graphir.converters.onnx.importing.scope import Scope
 from graphir.converters.onnx.importing.types import TypeReader
 from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.graph import Graph
+from graphir.ops.base import Operator
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
+
+# Bytes of the attributes of a node that are kept to be found again.
+LONGEST = 512
+
+
+class Repeated:
+    """The operators that nodes became whose import depends on their own attributes only.
+
+    Of a model with functions none are kept: what a node means there depends on who calls it.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._operators: dict[tuple[object, ...], Operator] = {}
+
+    def find(self, proto: Any) -> Operator | None:
+        """Return the operator of a NodeProto that says what one before said, but for the names of its values."""
+        return self._operators.get(_node_key(proto)) if self._operators else None
+
+    def keep(self, proto: Any, op: Operator) -> None:
+        """Keep what a NodeProto became."""
+        key = _node_key(proto)
+        if self._enabled and sum(map(len, key[2:])) <= LONGEST:
+            self._operators[key] = op
+
+
+def _node_key(proto: Any) -> tuple[Any, ...]:
+    attributes = proto.attribute
+    if not attributes:
+        return proto.domain, proto.op_type
+    return proto.domain, proto.op_type, *[attribute.SerializeToString() for attribute in attributes]
+
 
 MODEL_FIELDS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 

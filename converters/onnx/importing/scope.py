@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.kernel.refusals import NODE_ERRORS, QuietRefusal, Refusal
 from graphir.converters.onnx.files.notes import keep_graph_notes, keep_node_notes
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
-from graphir.converters.onnx.files.sparse import dense
+from graphir.converters.onnx.files.tensors import dense
 from graphir.converters.onnx.importing.attributes import schema_defaults, stated
 from graphir.converters.onnx.importing.context import Direct, ImportFunction, ImportNode
-from graphir.converters.onnx.importing.declared import believable
 from graphir.converters.onnx.importing.function_calls import expanded
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
 from graphir.converters.onnx.importing.plugged import PluggedNode, PluginImport, plugin_of
+from graphir.converters.onnx.importing.types import believable
 from graphir.converters.onnx.ops import import_table
 from graphir.converters.onnx.ops.foreign import import_foreign, import_own
 from graphir.decisions import DecisionKind

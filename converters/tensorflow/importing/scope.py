@@ -6,22 +6,39 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from graphir.converters.kernel.plugged import import_by_plugin
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.kernel.scope import BaseScope
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
-from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
 from graphir.converters.tensorflow.importing.ops import import_table, pair_table
-from graphir.converters.tensorflow.importing.plugged import import_of_plugin
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
 from graphir.errors import FormatError
 from graphir.graph import Graph, Value
+from graphir.plugins import source_operator
 from graphir.safety.counted import counted
 from graphir.types import ANYTHING, DType, TensorType
 
 if TYPE_CHECKING:
     from graphir.converters.tensorflow.importing.importer import Importer
+
+
+def import_of_plugin(op: str) -> ImportFunction | None:
+    """Return how a plugin imports an operator; None if none does."""
+    plugin = source_operator("tensorflow", op)
+    if plugin is None:
+        return None
+
+    def import_plugged(node: ImportNode) -> Imported:
+        stated = dict(node.record.attrs)
+        node.attrs = plugin.fitted(stated)  # type: ignore[assignment]
+        kinds = {name for name, value in stated.items() if isinstance(value, DType)}
+        return import_by_plugin(plugin, node, [name for name in stated if name not in kinds and name[:1] != "_"])
+
+    return import_plugged
+
 
 NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
 NOT_IN_TENSORFLOW = (

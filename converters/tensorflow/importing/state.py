@@ -17,11 +17,13 @@ from graphir.converters.tensorflow.importing.state_bodies import (
     Bodies,
     Body,
     Variable,
+    Versions,
     calls_of,
     make_write_predicate,
+    nodes_that_run,
+    versions,
 )
 from graphir.converters.tensorflow.importing.state_calls import handed_over
-from graphir.converters.tensorflow.importing.state_order import Versions, nodes_that_run, versions
 from graphir.converters.tensorflow.importing.state_writes import WRITES, Write, is_write, read_value
 from graphir.errors import ImportFailure
 from graphir.structure.names import Names

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphir.converters.onnx import from_model
-from graphir.converters.onnx.importing.repeated import LONGEST, Repeated
+from graphir.converters.onnx.importing.importer import LONGEST, Repeated
 from graphir.errors import ImportFailure
 from graphir.serial.equal import first_difference
 from tests.building import parse_model

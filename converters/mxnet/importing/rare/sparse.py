@@ -11,7 +11,7 @@ from graphir.converters.mxnet.importing.ops.elementwise import IMPORTS as ELEMEN
 from graphir.converters.mxnet.importing.ops.indexing import import_embedding
 from graphir.converters.mxnet.importing.ops.scalars import IMPORTS as SCALARS
 from graphir.converters.mxnet.importing.sizes import axis_size
-from graphir.converters.mxnet.importing.storage import DENSE, MATRIX, NUMBERED, ROWS, STORAGE_TYPE
+from graphir.converters.mxnet.importing.symbol_inputs import DENSE, MATRIX, NUMBERED, ROWS, STORAGE_TYPE
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
