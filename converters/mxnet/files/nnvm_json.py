@@ -13,8 +13,8 @@ from typing import Any
 
 from graphir.converters.mxnet.files.checkpoint import is_symbol_text
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema.operators import is_readable, node_signature, operator_schema
-from graphir.converters.mxnet.schema.registry import canonical_names
+from graphir.converters.mxnet.schema.operators import is_readable, node_signature
+from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION, is_hidden_key, upgrade
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain

@@ -16,7 +16,7 @@ from graphir.types import Shape, TensorType, unify, unify_shape
 if TYPE_CHECKING:
     from graphir.converters.mxnet.files.records import NNVMNode
     from graphir.converters.mxnet.importing.importer import Importer
-    from graphir.converters.mxnet.schema.operators import Attributes
+    from graphir.converters.kernel.attributes import Attributes
 
 ImportFunction = Callable[["ImportNode"], Imported]
 

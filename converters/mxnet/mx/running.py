@@ -190,7 +190,7 @@ def _is_trained_otherwise(node: NNVMNode) -> bool:
     if node.op == "RNN":
         return bool(attrs["p"])
     if node.op == "LeakyReLU":
-        return attrs["act_type"] == "rrelu"
+        return bool(attrs["act_type"] == "rrelu")
     if node.op in ("BatchNorm", "BatchNorm_v1", "_contrib_BatchNormWithReLU"):
         return not attrs["use_global_stats"]
     return node.op in (CUSTOM, "_contrib_SyncBatchNorm")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from graphir.converters.kernel.attributes import Attributes
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.registry import (
     OperatorSchema,
@@ -15,48 +16,6 @@ from graphir.converters.mxnet.schema.signature import Signature, signature
 from graphir.converters.mxnet.schema.values import Parameter
 from graphir.errors import FormatError
 from graphir.plugins import SourceOperator, source_operator
-
-
-class Attributes(Mapping[str, object]):
-    """The typed value of every parameter of one node's operator, defaults filled in; not to be changed.
-
-    Values are bool, int, float, str (names of enums and element types), tuples (of int or None for shapes) and None
-    for what is unset. `stated` are the parameters that the file states, `unknown` what it states beyond the operator's
-    parameters, as text. The same object serves all nodes that state the same.
-    """
-
-    __slots__ = ("_values", "operator", "stated", "unknown")
-
-    def __init__(
-        self, operator: str, values: dict[str, object], stated: frozenset[str], unknown: dict[str, str]
-    ) -> None:
-        self.operator = operator
-        self.stated = stated
-        self.unknown = unknown
-        self._values = values
-
-    def __getitem__(self, name: str) -> object:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise KeyError(f"{self.operator} has no parameter {name!r}; it has {', '.join(self._values)}") from None
-
-    def get(self, name: str, default: object = None) -> object:
-        """Return the value, or `default` if the operator has no such parameter."""
-        return self._values.get(name, default)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._values
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return f"Attributes({self.operator}, {self._values}, unknown={self.unknown})"
-
 
 OPEN_ENTRIES = frozenset({"begin", "end", "step"})
 """Shapes in which MXNet lets an entry be None; the registry calls them as it calls all others."""
@@ -117,12 +76,12 @@ def name_for_plugins(node: NNVMNode) -> str:
 def _of_plugin(node: NNVMNode, plugin: SourceOperator) -> Attributes:
     stated = frozenset(name for name in plugin.attributes if name in node.attrs)
     unknown = {name: text for name, text in node.attrs.items() if name not in stated and name != "op_type"}
-    return Attributes(node.op, plugin.typed(node.attrs), stated, unknown)
+    return _attributes(node.op, plugin.typed(node.attrs), stated, unknown)
 
 
 def _typed(node: NNVMNode) -> Attributes:
     if node.op == VARIABLE or node.op not in canonical_names():
-        return Attributes(node.op, {}, frozenset(), dict(node.attrs))
+        return _attributes(node.op, {}, frozenset(), dict(node.attrs))
     schema = operator_schema(node.op)
     values: dict[str, object] = {}
     for name, parameter in schema.parameters.items():
@@ -136,7 +95,19 @@ def _typed(node: NNVMNode) -> Attributes:
         values |= {name: node.attrs.get(name) for name in schema.keywords}
     unknown = {name: text for name, text in node.attrs.items() if name not in values}
     stated = frozenset(node.attrs) - frozenset(unknown)
-    return Attributes(node.op, values, stated, unknown)
+    return _attributes(node.op, values, stated, unknown)
+
+
+def _attributes(
+    operator: str, values: Mapping[str, object], stated: frozenset[str], unknown: Mapping[str, str]
+) -> Attributes:
+    """Return the values of all parameters: bool, int, float, str (names of enums and element types), tuples (of int or
+    None for shapes) and None for what is unset."""
+
+    def missing(name: str) -> KeyError:
+        return KeyError(f"{operator} has no parameter {name!r}; it has {', '.join(values)}")
+
+    return Attributes(values, stated, missing, unknown)
 
 
 def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
@@ -236,23 +207,3 @@ def state_variables(symbol: NNVMGraph) -> set[int]:
     operators = (node for node in nodes if node.op != VARIABLE)
     stored = {index for node in operators for index, _ in node_signature(node).states(node.inputs)}
     return {index for index in stored if nodes[index].op == VARIABLE}
-
-
-__all__ = [
-    "CUSTOM",
-    "Attributes",
-    "OperatorSchema",
-    "Signature",
-    "canonical_name",
-    "is_readable",
-    "name_for_plugins",
-    "node_signature",
-    "operator_schema",
-    "output_name",
-    "output_names",
-    "plugged",
-    "result_count",
-    "signature",
-    "state_variables",
-    "typed_attributes",
-]

@@ -17,10 +17,10 @@ ENTRY = 8
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from graphir.converters.kernel.attributes import Attributes
     from graphir.converters.tensorflow.files.records import TFFunction, TFNode
     from graphir.converters.tensorflow.importing.importer import Importer
     from graphir.converters.tensorflow.importing.scope import Scope
-    from graphir.converters.tensorflow.schema.operators import Attributes
 
 ImportFunction = Callable[["ImportNode"], Imported]
 

@@ -14,7 +14,7 @@ from graphir.converters.tensorflow.importing.context import Imported, ImportFunc
 from graphir.converters.tensorflow.importing.operands import check_operands
 from graphir.converters.tensorflow.importing.ops import import_table, pair_table
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
-from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
+from graphir.converters.tensorflow.schema.operators import attributes_of, operator_schema, output_types
 from graphir.errors import FormatError
 from graphir.graph import Graph, Value
 from graphir.plugins import source_operator
@@ -94,7 +94,7 @@ class Scope(BaseScope[str]):
         record = self._records.get(endpoint.node)
         if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self.results:
             return None
-        attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+        attrs = attributes_of(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
         return ImportNode(self, record, attrs, [self.value(source) for source in record.inputs])
 
     def _import(self, record: TFNode, function: ImportFunction | None) -> None:
@@ -127,7 +127,7 @@ class Scope(BaseScope[str]):
         operands += map(self.value, record.inputs)
         if self.importer.broken.isdisjoint(operands):
             check_operands(record.op, operands)
-        attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+        attrs = attributes_of(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
         node = ImportNode(self, record, attrs, operands)
         return (function if self.importer.pairs.isdisjoint(operands) else _pair_function(record.op))(node)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from graphir.converters.kernel.attributes import Attributes
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.schema.conformity import check_nodes
-from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema
+from graphir.converters.tensorflow.schema.operators import attributes_of, operator_schema
 from graphir.types import DType
 
 # The operator at the front.
@@ -46,7 +47,7 @@ def unfuse(nodes: Iterable[TFNode]) -> list[TFNode]:
 def _split(node: TFNode) -> list[TFNode]:
     if node.op == NORM:
         return _split_norm(node)
-    attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
+    attrs = attributes_of(node.attrs, operator_schema(node.op), node.name)
     names = attrs.get("fused_ops") or ()
     if node.op not in FUSED or not all(name in FOLLOWING for name in names):
         return []
@@ -72,7 +73,7 @@ def _attributes_of(name: str, attrs: Attributes) -> dict[str, Any]:
 
 
 def _split_norm(node: TFNode) -> list[TFNode]:
-    attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
+    attrs = attributes_of(node.attrs, operator_schema(node.op), node.name)
     mode = attrs.get("activation_mode")
     if mode not in ("Identity", "Relu") or len(node.inputs) not in (5, 6):
         return []

@@ -6,11 +6,12 @@ The file is written by `tools/tensorflow_schema.py` from a live TensorFlow; noth
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.kernel.attributes import Attributes
 from graphir.converters.tensorflow.dtypes import DataType, named_type
 from graphir.converters.tensorflow.files.records import Argument
 from graphir.errors import FormatError
@@ -34,42 +35,11 @@ class OperatorSchema:
     limits: Mapping[str, Any]
 
 
-class Attributes(Mapping[str, Any]):
-    """A node's attributes as Python has them; those that the file leaves out have TensorFlow's defaults."""
-
-    __slots__ = ("_defaults", "_stated", "_what")
-
-    def __init__(self, stated: Mapping[str, Any], schema: OperatorSchema | None, what: str) -> None:
-        self._stated = stated
-        self._defaults: Mapping[str, Any] = {} if schema is None else schema.defaults
-        self._what = what
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._stated:
-            return self._stated[name]
-        if name in self._defaults:
-            return self._defaults[name]
-        raise FormatError(f"{self._what} has no attribute {name!r}, and TensorFlow has no default for it")
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the attribute, or `default` where neither the file nor TensorFlow states one."""
-        for attributes in (self._stated, self._defaults):
-            if name in attributes:
-                return attributes[name]
-        return default
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._stated or name in self._defaults
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._defaults, **self._stated})
-
-    def __len__(self) -> int:
-        return len({**self._defaults, **self._stated})
-
-    def stated(self, name: str) -> bool:
-        """Return whether the file states the attribute."""
-        return name in self._stated
+def attributes_of(stated: Mapping[str, Any], schema: OperatorSchema | None, what: str) -> Attributes:
+    """Return a node's attributes as Python has them; those that the file leaves out have TensorFlow's defaults."""
+    values = stated if schema is None else {**schema.defaults, **stated}
+    text = "{} has no attribute {!r}, and TensorFlow has no default for it"
+    return Attributes(values, stated.keys(), lambda name: FormatError(text.format(what, name)))
 
 
 @functools.cache
@@ -128,7 +98,7 @@ def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | N
     schema = operator_schema(op)
     if schema is None:
         return None
-    known = Attributes(attrs, schema, op)
+    known = attributes_of(attrs, schema, op)
     types: list[DataType | None] = []
     for output in schema.outputs:
         types += _types(output, known)
@@ -146,7 +116,7 @@ def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
     slot = 0
     for output in () if schema is None else schema.outputs:
         slots[output.name] = slot
-        slot += len(_types(output, Attributes(attrs, schema, op)))
+        slot += len(_types(output, attributes_of(attrs, schema, op)))
     return slots
 
 

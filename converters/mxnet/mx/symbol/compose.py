@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, states
-from graphir.converters.mxnet.schema.operators import CUSTOM, OperatorSchema, operator_schema, plugged, typed_attributes
-from graphir.converters.mxnet.schema.registry import registered_names
+from graphir.converters.mxnet.schema.operators import CUSTOM, plugged, typed_attributes
+from graphir.converters.mxnet.schema.registry import OperatorSchema, operator_schema, registered_names
 from graphir.converters.mxnet.schema.signature import has_input_rule
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, initial_value
 from graphir.errors import FormatError

@@ -14,8 +14,7 @@ from graphir.converters.mxnet.mx import attribute, name
 from graphir.converters.mxnet.mx.base import NotASymbol, _Null
 from graphir.converters.mxnet.mx.symbol.compose import compose, create, schema_of
 from graphir.converters.mxnet.mx.symbol.node import Outputs
-from graphir.converters.mxnet.schema.operators import OperatorSchema
-from graphir.converters.mxnet.schema.registry import registered_names
+from graphir.converters.mxnet.schema.registry import OperatorSchema, registered_names
 from graphir.converters.mxnet.schema.values import Parameter
 from graphir.structure.names import similar_names
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.files.records import post_order as walk
-from graphir.converters.mxnet.schema.operators import Signature, node_signature
+from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.converters.mxnet.schema.signature import Signature
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION
 from graphir.safety.collector import paused_collector
 
