@@ -14,9 +14,9 @@ from graphir.graph import Graph, Value
 from graphir.types import Shape, TensorType, unify, unify_shape
 
 if TYPE_CHECKING:
+    from graphir.converters.kernel.attributes import Attributes
     from graphir.converters.mxnet.files.records import NNVMNode
     from graphir.converters.mxnet.importing.importer import Importer
-    from graphir.converters.kernel.attributes import Attributes
 
 ImportFunction = Callable[["ImportNode"], Imported]
 
