@@ -27,7 +27,7 @@ VIEWS = {
        for name in ("densenet", "squeezenet", "vgg")},
     **dict.fromkeys(("gluon.rnn.rnn_cell", "gluon.rnn.rnn_layer"), ("gluon.rnn",)),
     "gluon.trainer": ("gluon",),
-    **dict.fromkeys(("image.detection", "image.image"), ("image",)),
+    "image.image": ("image",),
     **dict.fromkeys(("io.io", "io.utils"), ("io",)),
     **dict.fromkeys(("ndarray.ndarray", "ndarray.utils"), ("ndarray",)),
 }  # fmt: skip

@@ -21,18 +21,25 @@ from graphir.converters.mxnet.mx.image.functions import (
     imresize,
     resize_short,
 )
-from graphir.converters.mxnet.mx.io import DISCARD, PAD, DataBatch, DataIter
+from graphir.converters.mxnet.mx.io import DISCARD, PAD, ROLL_OVER, DataBatch, DataIter
 from graphir.converters.mxnet.mx.io_files import FileName, MXDataIter
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.refusals import refuse_training
+
+
+class SkippedImage(RuntimeError):
+    """An image that is left out of batches, as MXNet leaves it out."""
 
 
 class ImageIter(DataIter):
     """Batches (N, C, H, W) of images, each changed by `aug_list`, by default `CreateAugmenter(data_shape, **kwargs)`.
 
     Images come from a file of records, or from a list: a file of lines `number label... path`, or `imglist` of labels
-    and paths, below `path_root`. A last batch that is not full is filled with its last images, or left out (`discard`).
+    and paths, below `path_root`. A last batch that is not full is filled with the first images (`pad`), left out
+    (`discard`), or the first of the next round (`roll_over`).
     """
+
+    FILLED_WITH = 0.0
 
     def __init__(
         self,
@@ -55,8 +62,10 @@ class ImageIter(DataIter):
         **kwargs: Any,
     ) -> None:
         super().__init__(batch_size)
-        if last_batch_handle not in (PAD, DISCARD):
-            raise ValueError(f"last_batch_handle is {last_batch_handle!r}, expected pad or discard")
+        if last_batch_handle not in (PAD, DISCARD, ROLL_OVER):
+            raise ValueError(f"last_batch_handle is {last_batch_handle!r}, expected pad, discard or roll_over")
+        self._rolled: list[tuple[Any, Any]] | None = None
+        self._is_over = False
         self.imgrec: Any = None
         self.imglist: dict[Any, tuple[Any, str]] | None = None
         self.seq: list[Any] | None = None
@@ -85,28 +94,41 @@ class ImageIter(DataIter):
         self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else list(aug_list)
         self.last_batch_handle, self.dtype, self.cur = last_batch_handle, dtype, 0
         self.provide_data = [(data_name, (batch_size, *data_shape))]
-        label_shape = (batch_size, label_width) if label_width > 1 else (batch_size,)
+        label_shape: tuple[int, ...] = (batch_size, label_width) if label_width > 1 else (batch_size,)
         self.provide_label = [(label_name, label_shape)]
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, in a new order under `shuffle`."""
+        """Begin anew, in a new order under `shuffle`; behind the images that `roll_over` took for the next batch."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
+        if self._rolled is None:
+            self._rewind()
+            self._is_over = False
+
+    def hard_reset(self) -> None:
+        """Begin anew without the images that `roll_over` left."""
+        self._rolled = None
+        self.reset()
+
+    def _rewind(self) -> None:
         if self.imgrec is not None:
             self.imgrec.reset()
         self.cur = 0
 
     def next_sample(self) -> tuple[Any, bytes]:
-        """Return the label and the file's bytes of the next image. Raises StopIteration at the end."""
-        if self.seq is None:
-            record = self.imgrec.read()
-            if record is None:
-                raise StopIteration
-            header, content = recordio.unpack(record)
-            return header.label, content
-        if self.cur >= len(self.seq):
+        """Return the label and the file's bytes of the next image. Raises StopIteration at the end, behind which the
+        first image comes."""
+        if self._is_over:
             raise StopIteration
+        record = self.imgrec.read() if self.seq is None else None
+        if record is None if self.seq is None else self.cur >= len(self.seq):
+            if self.last_batch_handle != DISCARD:
+                self._rewind()
+            raise StopIteration
+        if self.seq is None:
+            header, content = recordio.unpack(record or b"")
+            return header.label, content
         key = self.seq[self.cur]
         self.cur += 1
         if self.imgrec is None:
@@ -116,25 +138,51 @@ class ImageIter(DataIter):
         header, content = recordio.unpack(self.imgrec.read_idx(key))
         return (header.label if self.imglist is None else self.imglist[key][0]), content
 
-    def next(self) -> DataBatch:
-        images: list[Any] = []
-        labels: list[Any] = []
-        while len(images) < self.batch_size:
+    def row_of(self, label: Any, image: NDArray) -> tuple[Any, Any]:
+        """Return an image (C, H, W) after all augmenters, and its label. Raises SkippedImage for one to leave out."""
+        label = np.asarray(label, np.float32).reshape(self.provide_label[0][1][1:])
+        return self.augmentation_transform(image).asnumpy().transpose(2, 0, 1), label
+
+    def _rows(self, count: int) -> list[tuple[Any, Any]]:
+        """Return the next images and labels, fewer at the end."""
+        rows: list[tuple[Any, Any]] = []
+        while len(rows) < count:
             try:
                 label, content = self.next_sample()
+                rows.append(self.row_of(label, self.imdecode(content)))
+            except SkippedImage:
+                continue
             except StopIteration:
                 break
-            images.append(self.augmentation_transform(self.imdecode(content)).asnumpy().transpose(2, 0, 1))
-            labels.append(np.asarray(label, np.float32).reshape(self.provide_label[0][1][1:]))
-        missing = self.batch_size - len(images)
-        if not images or (missing and self.last_batch_handle == DISCARD):
+        return rows
+
+    def next(self) -> DataBatch:
+        """Return the next batch. Raises StopIteration at the end."""
+        is_rolled = self._rolled is not None
+        rows, self._rolled = self._rolled or self._rows(self.batch_size), None
+        missing = self.batch_size - len(rows)
+        if not rows or (missing and self.last_batch_handle == DISCARD):
             raise StopIteration
+        if missing and self.last_batch_handle == ROLL_OVER and not is_rolled:
+            self._rolled = rows
+            raise StopIteration
+        if missing:
+            rows += self._rows(missing)
+            self._is_over = self.last_batch_handle == PAD
         data = np.zeros(self.provide_data[0][1], self.dtype)
-        if images[0].shape != data.shape[1:]:
-            raise MXNetError(f"an image of {images[0].shape} is no part of a batch of {data.shape}")
-        label_rows = np.zeros(self.provide_label[0][1], np.float32)
-        data[: len(images)], label_rows[: len(labels)] = images, labels
-        return DataBatch([NDArray(data)], [NDArray(label_rows)], pad=missing)
+        if rows[0][0].shape != data.shape[1:]:
+            raise MXNetError(f"an image of {rows[0][0].shape} is no part of a batch of {data.shape}")
+        labels = np.full(self.provide_label[0][1], self.FILLED_WITH, np.float32)
+        for index, (image, label) in enumerate(rows):
+            data[index], labels[index] = image, label
+        return DataBatch([NDArray(data)], [NDArray(labels)], pad=missing)
+
+    def check_data_shape(self, data_shape: Sequence[int]) -> None:
+        """Raise ValueError for what is no shape of images with three channels."""
+        if len(data_shape) != 3:
+            raise ValueError("data_shape should have length 3, with dimensions CxHxW")
+        if data_shape[0] != 3:
+            raise ValueError("This iterator expects inputs to have 3 channels.")
 
     def imdecode(self, s: bytes) -> NDArray:
         """Return the image of a file's bytes."""

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from graphir.converters.mxnet.mx.ndarray import control, creation, functions, sparse_arrays
+from graphir.converters.mxnet.mx.ndarray import control, creation, flips, functions, sparse_arrays
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.ndarray.creation import *
 from graphir.converters.mxnet.mx.ndarray.functions import *
@@ -14,7 +14,7 @@ from graphir.converters.mxnet.mx.ndarray.sparse_arrays import cast_storage
 
 _DRAWN = {"normal": "normal", "random_normal": "normal", "random_randint": "randint", "random_uniform": "uniform",
           "shuffle": "shuffle", "uniform": "uniform"}  # fmt: skip
-_OWN = {"mx.nd.contrib": control, "mx.nd.sparse": sparse_arrays}
+_OWN = {"mx.nd.contrib": control, "mx.nd.image": flips, "mx.nd.sparse": sparse_arrays}
 """The parts with functions that are no operators."""
 _PARTS = frozenset(("_internal", "contrib", "image", "linalg", "op", "sparse"))
 

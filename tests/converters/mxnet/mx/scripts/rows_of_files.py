@@ -330,3 +330,106 @@ try: mx.test_utils.get_im2rec_path()
 except OSError as e: print(type(e).__name__, e)
 finally: del os.environ['MXNET_HOME']
 """)
+
+
+BOXES = """
+import random
+import mxnet as mx
+import numpy as np
+from PIL import Image
+
+rng = np.random.RandomState(5)
+items = []
+for i, (h, w) in enumerate([(40, 60), (64, 48), (50, 50), (33, 71), (80, 40)]):
+    pixels = np.kron(rng.randint(0, 255, (h // 8 + 1, w // 8 + 1, 3)), np.ones((8, 8, 1)))[:h, :w].astype('uint8')
+    Image.fromarray(pixels).save('box%d.png' % i)
+    boxes = [[k % 3, *sorted(rng.uniform(0, 1, 4)[:2].tolist()), *sorted(rng.uniform(0, 1, 2).tolist())] for k in range(i % 3 + 1)]
+    boxes = [[c, x0, y0, x1, y1] for c, x0, x1, y0, y1 in boxes]
+    items.append([[4, 5, h, w, *np.ravel(boxes).tolist()], 'box%d.png' % i])
+
+def show(it, epochs=2):
+    print(it.provide_data, it.provide_label)
+    for epoch in range(epochs):
+        for b in it:
+            x = b.data[0].asnumpy().astype('float64')
+            print(epoch, x.shape, b.pad, [[round(float(v), 2) for v in (r.sum(), r.std(), r.ravel()[0])] for r in x], b.label[0].asnumpy().round(5).tolist())
+        it.reset()
+
+def iterator(**kw):
+    kw = {'batch_size': 2, 'data_shape': (3, 32, 48), 'imglist': [list(i) for i in items], 'path_root': '.', **kw}
+    return mx.image.ImageDetIter(**kw)
+"""
+DETECTION = {
+    "plain": "",
+    "shuffled": "shuffle=True, last_batch_handle='discard'",
+    "rolled_over": "last_batch_handle='roll_over', batch_size=3",
+    "mirrored": "rand_mirror=True, mean=True, std=True, inter_method=1",
+    "cropped": "rand_crop=1, min_object_covered=0.3, area_range=(0.2, 0.9), inter_method=0",
+    "cropped_by_one_of_several": "rand_crop=0.8, min_object_covered=[0.1, 0.5, 0.9], area_range=[(0.1, 1.0), (0.2, 1.0), (0.5, 1.0)], inter_method=1",
+    "padded": "rand_pad=1, area_range=(0.5, 2.5), pad_val=(1, 2, 3), inter_method=1",
+    "all": "resize=40, rand_crop=0.5, rand_pad=0.5, rand_mirror=True, rand_gray=0.3, brightness=0.1, contrast=0.1, saturation=0.1, hue=0.1, pca_noise=0.1, mean=True, inter_method=10",
+}
+for name, arguments in DETECTION.items():
+    script(f"detection_iter_{name}", f"""{BOXES}
+show(iterator({arguments}))
+""")
+
+script("detection_augmenters", f"""{BOXES}
+image = mx.image.imread('box0.png')
+boxes = np.array([[0, 0.1, 0.2, 0.5, 0.6], [1, 0.4, 0.1, 0.9, 0.95]], 'float32')
+for aug in (mx.image.DetHorizontalFlipAug(1), mx.image.det.DetRandomCropAug(0.2, 1.0, (0.3, 0.8)), mx.image.DetRandomPadAug((0.8, 1.2), (1.5, 3.0)),
+            mx.image.DetBorrowAug(mx.image.ResizeAug(20)), mx.image.DetRandomSelectAug([], 0.1), mx.image.detection.CreateMultiRandCropAugmenter([0.1, 0.9], skip_prob=0.2)):
+    for _ in range(3):
+        out, label = aug(image, boxes.copy())
+        print(out.shape, round(float(out.asnumpy().mean()), 3), label.round(5).tolist())
+    print(aug.dumps())
+print([a.dumps() for a in mx.image.CreateDetAugmenter((3, 8, 8), rand_crop=1, rand_pad=1, mean=True)])
+for wrong in (lambda: mx.image.DetBorrowAug(3), lambda: mx.image.DetRandomSelectAug([mx.image.CastAug()])):
+    try: wrong()
+    except Exception as e: print(type(e).__name__, e)
+""")
+
+script("detection_shapes", f"""{BOXES}
+a, b = iterator(), iterator(imglist=[list(i) for i in items[:1]], label_name='boxes')
+print(a.label_shape, b.label_shape, b.sync_label_shape(a) is a, b.label_shape, b.provide_label)
+a.reshape(data_shape=(3, 32, 48), label_shape=(6, 5))
+show(a, 1)
+for wrong in (lambda: a.reshape(label_shape=(1, 5)), lambda: a.reshape(label_shape=(7, 6)), lambda: a.reshape(data_shape=(1, 2, 2)), lambda: a.check_label_shape((3,))):
+    try: wrong()
+    except ValueError as e: print(e)
+broken = [list(i) for i in items] + [[[2, 5, 0, 0.5, 0.5, 0.5, 0.9], 'box0.png']]
+try: iterator(imglist=broken)
+except RuntimeError as e: print(e)
+""")
+
+script("images_that_fill_the_last_batch", """
+import mxnet as mx
+import numpy as np
+from PIL import Image
+for i in range(5): Image.fromarray(np.full((8, 8, 3), 10 * i + 1, 'uint8')).save('fill%d.png' % i)
+for how in ('pad', 'discard', 'roll_over'):
+    it = mx.image.ImageIter(2, (3, 8, 8), imglist=[[i, 'fill%d.png' % i] for i in range(5)], path_root='.', last_batch_handle=how)
+    for _ in range(3):
+        print(how, [(b.data[0][:, 0, 0, 0].asnumpy().tolist(), b.label[0].asnumpy().tolist(), b.pad) for b in it])
+        it.reset()
+    it.hard_reset()
+    print([b.pad for b in it])
+""")
+
+script("images_turned_over", """
+import mxnet as mx
+import numpy as np
+from mxnet.gluon.data.vision import transforms as T
+x = mx.nd.array(np.arange(24).reshape(2, 4, 3), dtype='uint8')
+seen = set()
+for _ in range(60):
+    y, z = mx.nd.image.random_flip_left_right(x), mx.nd.image.random_flip_top_bottom(x)
+    seen.add((y.shape, y.dtype.__name__, int(y[0, 0, 0].asscalar()), int(z[0, 0, 0].asscalar())))
+print(sorted(seen))
+t = T.Compose([T.Resize(8), T.RandomFlipLeftRight(), T.RandomFlipTopBottom(), T.ToTensor(), T.Normalize(0.1, 0.2)])
+v = mx.nd.array(np.random.randint(0, 255, (20, 24, 3)), dtype='uint8')
+print(sorted({round(float(t(v).asnumpy()[0, 0, 0]), 3) for _ in range(80)}))
+flip = T.RandomFlipLeftRight()
+flip.hybridize()
+print(sorted({int(flip(x)[0, 0, 0].asscalar()) for _ in range(40)}))
+""")

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.converters.mxnet.mx import image
+from graphir.converters.mxnet.mx import ndarray as nd
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
@@ -147,13 +148,13 @@ Size = int | Sequence[int]
 
 
 class Compose(Sequential):
-    """Transforms behind each other; neighbours that are hybrid compute in one graph."""
+    """Transforms behind each other; neighbours that are hybrid and draw nothing compute in one graph."""
 
     def __init__(self, transforms: Sequence[Any]) -> None:
         super().__init__()
         hybrid: list[Any] = []
         for block in [*transforms, None]:
-            if isinstance(block, HybridBlock):
+            if isinstance(block, HybridBlock) and not isinstance(block, _Flip):
                 hybrid.append(block)
                 continue
             if len(hybrid) > 1:
@@ -252,18 +253,30 @@ class RandomResizedCrop(Block):
         return image.random_size_crop(x, *self._args)[0]
 
 
-class RandomFlipLeftRight(HybridBlock):
+class _Flip(HybridBlock):
+    """The image, or with a probability of one half turned over; drawn for each image, also behind `hybridize`."""
+
+    _function = ""
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Return the image or the other one."""
+        return getattr(nd.image, self._function)(x) if isinstance(x, NDArray) else super().forward(x, *args)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Return the image or the other one."""
+        return getattr(F.image, self._function)(x)
+
+
+class RandomFlipLeftRight(_Flip):
     """The image or its mirror."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.random_flip_left_right(x)
+    _function = "random_flip_left_right"
 
 
-class RandomFlipTopBottom(HybridBlock):
+class RandomFlipTopBottom(_Flip):
     """The image or the image upside down."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.random_flip_top_bottom(x)
+    _function = "random_flip_top_bottom"
 
 
 TRAINING = "RandomApply RandomRotation Rotate HybridCompose HybridRandomApply RandomCrop RandomGray"
