@@ -25,7 +25,9 @@ class InMemory:
 
     def share(self, runtime: Any, options: Any) -> list[Any]:
         """Hand the weights to a session's options; return what must live as long as the session."""
-        values = [runtime.OrtValue.ortvalue_from_numpy(array) for array in self.weights.values()]
+        # Of an array whose elements do not lie in order onnxruntime would make a copy of its own, and refuse that.
+        arrays = (np.ascontiguousarray(array) for array in self.weights.values())
+        values = [runtime.OrtValue.ortvalue_from_numpy(array) for array in arrays]
         options.add_external_initializers(list(self.weights), values)
         return values
 
