@@ -17,7 +17,7 @@ from graphir.errors import OutOfMemory
 from tests.fuzz.case import Case, Model, format_seeds, make_case
 
 SLOW = 2.0  # seconds of CPU that a case may take
-HANG = 30.0  # seconds after which the worker is ended
+HANG = 120.0  # seconds after which the worker is ended; on a busy machine SLOW seconds of CPU take a minute
 MEMORY = 500 << 20  # bytes beyond what the process had before
 CAP = 1 << 30  # bytes beyond that that the system gives at most
 OLD = b"what stood here before"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +28,7 @@ from graphir.symbolic.dims import UNKNOWN, symbol
 from graphir.symbolic.expression import Sym
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Dim, DType, OptionalType, SequenceType, TensorType, Type
+from tests.growth import is_near_linear
 from tests.ops.rule import tensor
 from tests.typed import present, untyped
 
@@ -344,17 +344,9 @@ def network(count: int) -> Graph:
     return graph
 
 
-def cost(count: int) -> float:
-    graph = network(count)
-    start = time.process_time()
-    infer_types(graph, {"data": "M,8,8,8"})
-    return time.process_time() - start
-
-
 def test_the_cost_is_linear() -> None:
-    cost(500)
-    small = min(cost(2_000), cost(2_000))
-    assert cost(40_000) < 20 * small * 4
+    graphs = {count: network(count) for count in (2_000, 40_000)}
+    assert is_near_linear(lambda count: infer_types(graphs[count], {"data": "M,8,8,8"}), 2_000, 40_000)
 
 
 def test_types_inside_subgraphs() -> None:

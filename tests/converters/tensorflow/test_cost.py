@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from graphir.converters.tensorflow import load
+from tests.growth import is_near_linear
 from tests.tensorflow.graphdef import const, graph_def, node, placeholder
 
 FLOAT = {"T": "float32"}
@@ -30,15 +29,7 @@ def chain(layers: int, *, shared: bool) -> bytes:
     return graph_def(*nodes)
 
 
-def cost(data: bytes) -> float:
-    """Seconds of processor time that an import takes."""
-    start = time.process_time()
-    load(data)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("shared", [True, False])
 def test_cost_is_linear_in_layers(shared: bool) -> None:
-    few, many = chain(60, shared=shared), chain(600, shared=shared)
-    cost(few)
-    assert cost(many) < 10 * 3 * min(cost(few), cost(few))
+    models = {layers: chain(layers, shared=shared) for layers in (60, 600)}
+    assert is_near_linear(lambda layers: load(models[layers]), 60, 600)
