@@ -66,9 +66,11 @@ def print_row(report: graphir.QuantizationReport, network: str, kind: dict[str, 
     accuracy = "" if judged is None else " to ".join(
         f"{100 * correct / judged.samples:.2f} %" for correct in (judged.reference_correct, judged.candidate_correct)
     )  # fmt: skip
+    # Too few runs in the time given leave no interval.
+    interval = "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
     print(
         f"| {network} | {label} | {report.sizes[1] / report.sizes[0]:.2f} | "
-        f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}) | {report.error:.2g} | {accuracy} |", flush=True,
+        f"{ratio.value:.2f}{interval} | {report.error:.2g} | {accuracy} |", flush=True,
     )  # fmt: skip
 
 

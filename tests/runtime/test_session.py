@@ -20,6 +20,7 @@ from graphir.converters.session import Session
 from graphir.errors import FormatError, ImportFailure, ProviderError, RunError, VerificationError
 from graphir.graph import Graph
 from graphir.ops.elementwise import Neg, Sub
+from graphir.ops.linear import MatMul
 from graphir.runtime import session as module
 from graphir.runtime.placement import Placement, check_running
 from graphir.safety import isolation
@@ -141,6 +142,18 @@ def test_large_weights_in_memory_are_read_where_they_lie(monkeypatch: pytest.Mon
     gc.collect()  # the session alone keeps the weights
     result = opened.run({"data": X})
     np.testing.assert_array_equal(result["softmax_output"], expected["softmax_output"])
+
+
+def test_large_weights_that_do_not_lie_in_order_are_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4).T
+    graph = Graph("net")
+    product = graph.add(MatMul(), graph.add_input("x", tensor("float32[2,4]")), graph.constant(columns))
+    graph.set_outputs([product])
+    monkeypatch.setattr(session, "FEW", 1)
+    monkeypatch.setattr(writer, "INLINE_BELOW", 1)
+    x = np.linspace(0, 1, 8, dtype=np.float32).reshape(2, 4)
+    (result,) = Session(graph, providers="cpu").run({"x": x}).values()
+    np.testing.assert_allclose(result, x @ columns, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
