@@ -21,6 +21,7 @@ from graphir.files.paths import describe_missing
 from graphir.graph import Graph
 from graphir.runtime.prepared import Prepared
 from graphir.runtime.session import PROVIDERS, InMemory, OnnxSession, provider_names
+from graphir.runtime.shared_weights import SharedWeights
 from graphir.safety.arguments import expect
 from graphir.safety.isolation import is_traced
 from graphir.structure.store import GraphStore
@@ -30,6 +31,7 @@ QUIET = {"session.intra_op.allow_spinning": "0"}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
 LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
 Model = Graph | bytes | str | os.PathLike[str]
+External = str | os.PathLike[str] | SharedWeights
 FEW = 1 << 24
 """The bytes of weights up to which a model goes to onnxruntime as bytes: beyond, a copy costs more."""
 
@@ -121,26 +123,26 @@ class PartSession(OnnxSession):
 
 
 def quiet_session(
-    model: bytes | str | os.PathLike[str], providers: str | Sequence[str], external: str | os.PathLike[str]
+    model: bytes | str | os.PathLike[str], providers: str | Sequence[str], external: External
 ) -> OnnxSession:
     """Return an ONNX model as onnxruntime runs it by itself, but for threads that have nothing to do: see `QUIET`.
-    `external` is the folder of its external data."""
+    `external` is the folder of its external data, or its weights."""
     return _onnx_session(model, providers, external, QUIET)
 
 
 def lean_session(
     model: bytes | str | os.PathLike[str],
     providers: str | Sequence[str],
-    external: str | os.PathLike[str],
+    external: External,
     *,
     optimize: bool = False,
     is_part: bool = False,
 ) -> OnnxSession:
     """Return an ONNX model for a few runs: started without optimisations, weights that onnxruntime maps are not copied
-    into another order, memory is given back after each run. `external` is the folder of its external data.
+    into another order, memory is given back after each run. `external` is the folder of its external data, or its
+    weights. With `optimize` nodes are fused, up to the level that leaves weights in their layout. Of a part of a model
+    (`is_part`) nothing need run on the provider that runs the model.
 
-    With `optimize` nodes are fused, up to the level that leaves weights in their layout. Of a part of a
-    model (`is_part`) nothing need run on the provider that runs the model.
     Starting it takes hundredths of the time that an optimised session takes; a run takes up to half as long again.
     """
     level = "ORT_ENABLE_EXTENDED" if optimize else "ORT_DISABLE_ALL"
@@ -151,7 +153,7 @@ def lean_session(
 def _onnx_session(
     model: bytes | str | os.PathLike[str],
     providers: str | Sequence[str],
-    external: str | os.PathLike[str],
+    external: External,
     entries: Mapping[str, str],
     kind: type[OnnxSession] = OnnxSession,
 ) -> OnnxSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,6 @@ from functools import partial
 from threading import RLock
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import DeviceLost, ProviderError, VerificationError
@@ -20,23 +18,16 @@ from graphir.safety.foreign_text import listing
 from graphir.safety.isolation import current_subject, forbid_forks, is_traced, step, subject
 from graphir.types import DType
 
+from .element_types import array_of, is_foreign, ort_value
 from .inputs import InMemory, dtype_of, fitted
 from .machine import has_exact_8_bit_products
 from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
 from .providers import PROVIDERS, Choice, choose_providers, import_onnxruntime, provider_names, runtime_error, told_by
+from .shared_weights import SharedWeights
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
-# ONNX's numbers for the element types that numpy lacks, as onnxruntime takes them.
-ELEMENT_TYPES = {
-    DType.BFLOAT16: 16,
-    DType.FLOAT8E4M3FN: 17,
-    DType.FLOAT8E4M3FNUZ: 18,
-    DType.FLOAT8E5M2: 19,
-    DType.FLOAT8E5M2FNUZ: 20,
-    DType.FLOAT8E8M0: 24,
-}
 # What onnxruntime says of an operator of a domain that it does not know.
 UNREGISTERED = "is not a registered function/op"
 # Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
@@ -60,7 +51,8 @@ class OnnxSession:
     session is made or, where onnxruntime tells it only then, at the first run; `session.providers` says which ones
     do run. What lets a device round float32 to less is off; for TF32, unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
-    bytes of a model name, `entries` are session options by onnxruntime's names. `parts` is asked for a model that
+    bytes of a model name, or its weights, which the CPU reads where they lie, and whose pages are dropped behind each
+    run; `entries` are session options by onnxruntime's names. `parts` is asked for a model that
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
     """
 
@@ -75,7 +67,7 @@ class OnnxSession:
         optimize: bool = True,
         tf32: bool = False,
         threads: int = 0,
-        external: str | os.PathLike[str] | None = None,
+        external: str | os.PathLike[str] | SharedWeights | None = None,
         entries: Mapping[str, str] | None = None,
         parts: Callable[[str | bytes, Callable[[bytes], Any]], Any] | None = None,
     ) -> None:
@@ -84,8 +76,7 @@ class OnnxSession:
         runtime = import_onnxruntime()
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
-        if external is not None:
-            options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
+        self._shared = _add_external(external, options, chosen)
         self._weights: list[Any] = []  # which the session reads as long as it lives
         if isinstance(model, InMemory):
             self._weights = model.share(runtime, options)
@@ -170,7 +161,7 @@ class OnnxSession:
         names, arrays = self._check_run(feeds, outputs)
         if not names:
             return {}
-        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
+        foreign = any(is_foreign(self._dtypes[name]) for name in (*names, *arrays))
         nodes = None if self._nodes is None else partial(self._nodes, arrays)
         try:
             with self._turn, subject(self._subject), step("the run of", nodes):
@@ -179,6 +170,9 @@ class OnnxSession:
             raise
         except Exception as error:
             raise runtime_error("failed to run", error, self._device_words) from error
+        finally:
+            if self._shared is not None:
+                self._shared.drop_pages()
         if len(self.providers) > 1 and not self._placement.is_known:
             self.placement()
         return dict(zip(names, results, strict=True))
@@ -216,10 +210,10 @@ class OnnxSession:
         unbound = [name for name in (*arrays, *names) if self._dtypes[name] in (None, DType.STRING)]
         if bound and unbound:
             raise VerificationError(f"onnxruntime binds tensors of numbers only, not {', '.join(unbound)}; turn it off")
-        foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
+        foreign = any(is_foreign(self._dtypes[name]) for name in (*names, *arrays))
         if foreign:
             value = import_onnxruntime().OrtValue
-            arrays = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
+            arrays = {name: ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
         if bound or (bound is None and not unbound and device_of(provider) != "cpu"):
             prepared = prepared_binding(self._session, names, arrays, (provider, self._device), foreign)
         else:
@@ -273,9 +267,9 @@ class OnnxSession:
         """Return a run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's
         number."""
         value = import_onnxruntime().OrtValue
-        feeds = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
+        feeds = {name: ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
         return [
-            _array_of(result, self._dtypes[name])
+            array_of(result, self._dtypes[name])
             for name, result in zip(names, self._session.run_with_ort_values(list(names), feeds), strict=True)
         ]
 
@@ -332,6 +326,20 @@ def _start_session(
         raise ProviderError(f"{first.runtime_name} was asked for but did not start: {told_by(error)}") from error
 
 
+def _add_external(
+    external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice]
+) -> SharedWeights | None:
+    """Add the folder of the external data to the options, and weights that the CPU alone reads where they lie; return
+    these weights."""
+    if external is None:
+        return None
+    folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)
+    options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(folder))
+    if shared is not None and all(choice.row.name == "cpu" for choice in chosen):
+        shared.add_to(options)
+    return shared
+
+
 def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mapping[str, str]) -> Any:
     """Return onnxruntime's options of a session, `entries` last."""
     options = runtime.SessionOptions()
@@ -372,28 +380,4 @@ def _run_alone(
     run_nodes(model, feeds, partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]]), tell)
 
 
-def _is_foreign(dtype: DType | None) -> bool:
-    return dtype is not None and dtype is not DType.STRING and dtype.numpy().kind == "V"
-
-
-def _ort_value(value: Any, array: NDArray[Any], dtype: DType | None) -> Any:
-    if dtype is None or not _is_foreign(dtype):
-        return value.ortvalue_from_numpy(array)
-    if dtype.bits < 8:
-        raise VerificationError(f"inputs of {dtype} cannot be handed to onnxruntime from Python")
-    flat = np.ascontiguousarray(array).reshape(array.shape).view(f"uint{dtype.bits}")  # which makes a scalar a vector
-    return value.ortvalue_from_numpy_with_onnx_type(flat, ELEMENT_TYPES[dtype])
-
-
-def _array_of(result: Any, dtype: DType | None) -> Any:
-    if dtype is None or not _is_foreign(dtype):
-        return result.numpy()
-    shape = tuple(result.shape())
-    if dtype.bits < 8:
-        raise VerificationError(f"outputs of {dtype} cannot be taken from onnxruntime in Python")
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.bits // 8
-    raw = ctypes.string_at(result.data_ptr(), count) if count else b""
-    return np.frombuffer(raw, dtype.numpy()).reshape(shape)
-
-
-__all__ = ["ELEMENT_TYPES", "PROVIDERS", "InMemory", "OnnxSession", "import_onnxruntime", "provider_names"]
+__all__ = ["PROVIDERS", "InMemory", "OnnxSession", "import_onnxruntime", "provider_names"]

@@ -1,5 +1,5 @@
 """An .onnx file for onnxruntime without its weights being copied: they are named as external data that lies in the very
-file that holds them, and are mapped from there. All sessions on a file then share one copy, that of the page cache."""
+file that holds them. All sessions on the model share them where they lie, there or in other files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any
 
 from graphir.converters.onnx.files.stripped import stripped_file
 from graphir.converters.onnx.files.structure import mapped_bytes, tensors_of
-from graphir.converters.onnx.files.wire import MARK, Stripped
+from graphir.converters.onnx.files.tensors import external_place
+from graphir.converters.onnx.files.wire import LARGE, MARK, Stripped
 from graphir.errors import FormatError
+from graphir.runtime.shared_weights import SharedWeights, WeightLocation
 
 # ONNX's element types that lie in raw data as whole numbers of bytes, and how many.
 SIZES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
@@ -25,17 +28,15 @@ UNALIGNED = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 
 @dataclass(frozen=True)
 class Mapped:
-    """A model whose large weights lie where they were. `message` is its serialized ModelProto, `folder` what the
-    locations in it are relative to."""
+    """A model whose large weights lie where they were: its serialized ModelProto, and these weights."""
 
     message: bytes
-    folder: Path
+    weights: SharedWeights
 
 
 def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
-    """Return the file with its weights named in place; None where there are none to name (they are small, or lie in
-    other files, which onnxruntime maps by itself), or the machine cannot take them from there, or it is no ONNX model,
-    which onnxruntime is to say.
+    """Return the file with its weights named in place; None where there are none to name (they are small), or the
+    machine cannot take them from there, or it is no ONNX model, which onnxruntime is to say.
     """
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -50,24 +51,59 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         model.ParseFromString(stripped.message)
     except (FormatError, DecodeError):
         return None
-    marked = [tensor for tensor in _all_tensors(model) if tensor.external_data]
+    all_tensors = list(_all_tensors(model))
+    marked = [tensor for tensor in all_tensors if any(entry.key == MARK for entry in tensor.external_data)]
     if any(_region(tensor, stripped) is None for tensor in marked):
         return None
     # Of the tensors elsewhere (of attributes, of graphs inside nodes) onnxruntime wants the elements.
-    weights = [
-        tensor for tensor in model.graph.initializer
+    inside = {
+        tensor.name: (real_path, region[0]) for tensor in model.graph.initializer
         if (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
-    ]  # fmt: skip
-    if not weights:
+    }  # fmt: skip
+    outside = {tensor.name: place for tensor in model.graph.initializer if (place := _place(tensor, Path(path)))}
+    if not inside and not outside:
         return None
-    for tensor in weights:
-        _name(tensor, real_path.name, _region(tensor, stripped))
-    for tensor in _all_tensors(model):
+    # onnxruntime reads a name that a graph inside a node gives a weight of its own from there.
+    names = Counter(tensor.name for tensor in all_tensors)
+    locations = {
+        tensor.name: _location(tensor, *place) for tensor in model.graph.initializer
+        if (place := inside.get(tensor.name) or outside.get(tensor.name)) and names[tensor.name] == 1
+    }  # fmt: skip
+    for tensor in model.graph.initializer:
+        if tensor.name in inside:
+            _name(tensor, real_path.name, _region(tensor, stripped))
+    for tensor in marked:
         region = _region(tensor, stripped)
         if region is not None:
             tensor.ClearField("external_data")
             tensor.raw_data = bytes(content[region[0] : sum(region)])
-    return Mapped(model.SerializeToString(), real_path.parent)
+    folder = real_path.parent if inside else Path(path).absolute().parent
+    return Mapped(model.SerializeToString(), SharedWeights(folder, locations))
+
+
+def _place(tensor: Any, model: Path) -> tuple[Path, int] | None:
+    """Return the other file in which the elements of a tensor lie, and the offset; None where they lie in none, or not
+    all of them do, which onnxruntime is to say."""
+    from onnx import TensorProto
+
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return None
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    offset = entries.get("offset", "0")
+    if not offset.isdecimal():
+        return None
+    try:
+        path = external_place(model, entries.get("location", ""), tensor.name)
+        size = os.path.getsize(path)
+    except (FormatError, OSError):
+        return None
+    length = math.prod(tensor.dims) * SIZES.get(tensor.data_type, 0)
+    is_whole = entries.get("length", str(length)) == str(length) and int(offset) + length <= size
+    return (path, int(offset)) if is_whole and length >= LARGE and _is_whole(tensor, int(offset), length) else None
+
+
+def _location(tensor: Any, path: Path, offset: int) -> WeightLocation:
+    return WeightLocation(tensor.data_type, tuple(tensor.dims), str(path), offset, SIZES[tensor.data_type])
 
 
 def _all_tensors(model: Any) -> Iterator[Any]:

@@ -22,7 +22,15 @@ from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.running.heads import beside_outputs
 
 from .layouts import Fitting, Keys, as_arrays, fit_inputs, fitted_feeds
-from .slices import HELD_OF_EACH, WORTH_RETURNING, RecentRuns, held_at_once, in_slices, return_memory
+from .slices import (
+    HELD_OF_EACH,
+    WORTH_RETURNING,
+    RecentRuns,
+    held_at_once,
+    in_slices,
+    return_memory,
+    return_memory_at_once,
+)
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.mapped import Mapped
@@ -134,7 +142,9 @@ class OnnxCandidate:
         """Return a session on the model, the folder of its external data known. One that is `lean`, or else not
         optimised, runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes
         a copy of the weights beyond the one that stays."""
-        external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
+        external = self.path.absolute().parent if self._mapped is None else self._mapped.weights
+        if self._mapped is not None:
+            return_memory_at_once(self.weight_bytes, self.memory)
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
@@ -144,13 +154,18 @@ class OnnxCandidate:
             return_memory()
         return session
 
-    @cached_property
+    @property
     def is_tight(self) -> bool:
         """Whether the weights are larger than the budget of memory: then they are not copied into the order that suits
         the processor, and what fuses nodes only for that is left out."""
+        return self.weight_bytes > self.memory
+
+    @cached_property
+    def weight_bytes(self) -> int:
+        """The bytes of the model's weights. Raises FormatError for what is no ONNX model."""
         from graphir.converters.onnx.files.value_sizes import weight_bytes
 
-        return weight_bytes(self.path) > self.memory
+        return weight_bytes(self.path)
 
     @cached_property
     def structure(self) -> Structure:

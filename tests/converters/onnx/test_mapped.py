@@ -66,7 +66,7 @@ def test_every_type(code: int, tmp_path: Path) -> None:
     path = saved(model_of([numpy_helper.from_array(weight(dtype), "w")]), tmp_path / "m.onnx")
     found = mapped_model(path)
     assert found is not None
-    session = lean_session(found.message, providers="cpu", external=found.folder)
+    session = lean_session(found.message, providers="cpu", external=found.weights)
     np.testing.assert_array_equal(session.run({"x": X})["y"], X + weight(dtype).astype(np.float32))
 
 

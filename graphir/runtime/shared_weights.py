@@ -1,0 +1,77 @@
+"""Weights that lie in files, read there by every session of a model: each file is mapped once, and copied by none."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphir.files.reading import open_plain
+from graphir.structure.record import record
+
+from .providers import import_onnxruntime
+
+# Python's mmap has it where the system does.
+DROP_PAGES = getattr(mmap, "MADV_DONTNEED", None)
+
+
+@record
+class WeightLocation:
+    """Where the elements of a weight lie: ONNX's number of their type, the shape, the file, the offset in bytes and the
+    bytes of an element."""
+
+    element_type: int
+    shape: tuple[int, ...]
+    path: str
+    offset: int
+    item_size: int
+
+    @property
+    def end(self) -> int:
+        """Return the offset behind the last byte."""
+        return self.offset + math.prod(self.shape) * self.item_size
+
+
+class SharedWeights:
+    """The weights of a model by name, for sessions on it or on parts of it. `folder` is what the locations of external
+    data in the model are relative to.
+
+    The pages of the files that a run brings into memory are dropped behind it (`drop_pages`), so that two models that
+    are run in turn never have their weights in memory at the same time. The next run maps them again from the page
+    cache.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], locations: Mapping[str, WeightLocation]) -> None:
+        self.folder = Path(folder)
+        self._locations = dict(locations)
+        self._maps: dict[str, mmap.mmap] = {}
+        self._values: dict[str, Any] = {}
+
+    def add_to(self, options: Any) -> None:
+        """Have a session with these options read the weights here. onnxruntime keeps pointers: the session must not
+        outlive this object. Raises OSError for a file that is gone, ValueError for one that was cut short."""
+        if not self._values:
+            self._values = {name: self._value(location) for name, location in self._locations.items()}
+        for name, value in self._values.items():
+            options.add_initializer(name, value)
+
+    def drop_pages(self) -> None:
+        """Let the system take back the memory that shows the files; nothing where it offers no such call."""
+        if DROP_PAGES is not None:
+            for content in self._maps.values():
+                content.madvise(DROP_PAGES)
+
+    def _value(self, location: WeightLocation) -> Any:
+        content = self._maps.get(location.path)
+        if content is None:
+            with open_plain(location.path) as file:
+                content = self._maps[location.path] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        count = math.prod(location.shape)
+        array = np.frombuffer(content, f"uint{8 * location.item_size}", count, location.offset)
+        value = import_onnxruntime().OrtValue
+        return value.ortvalue_from_numpy_with_onnx_type(array.reshape(location.shape), location.element_type)
