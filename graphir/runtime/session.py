@@ -51,8 +51,8 @@ class OnnxSession:
     session is made or, where onnxruntime tells it only then, at the first run; `session.providers` says which ones
     do run. What lets a device round float32 to less is off; for TF32, unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
-    bytes of a model name, or its weights, which the CPU reads where they lie, and whose pages are dropped behind each
-    run; `entries` are session options by onnxruntime's names. `parts` is asked for a model that
+    bytes of a model name, or its weights, which the CPU reads where they lie, and whose pages may be dropped behind
+    each run; `entries` are session options by onnxruntime's names. `parts` is asked for a model that
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
     """
 

@@ -41,10 +41,12 @@ class SharedWeights:
     """The weights of a model by name, for sessions on it or on parts of it. `folder` is what the locations of external
     data in the model are relative to.
 
-    The pages of the files that a run brings into memory are dropped behind it (`drop_pages`), so that two models that
-    are run in turn never have their weights in memory at the same time. The next run maps them again from the page
-    cache.
+    Where memory is scarce (`are_dropped`), the pages of the files that a run brings into memory are dropped behind it
+    (`drop_pages`): two models that are run in turn then never have their weights in memory at the same time. The next
+    run maps them again from the page cache, which takes time.
     """
+
+    are_dropped = False
 
     def __init__(self, folder: str | os.PathLike[str], locations: Mapping[str, WeightLocation]) -> None:
         self.folder = Path(folder)
@@ -61,8 +63,8 @@ class SharedWeights:
             options.add_initializer(name, value)
 
     def drop_pages(self) -> None:
-        """Let the system take back the memory that shows the files; nothing where it offers no such call."""
-        if DROP_PAGES is not None:
+        """Let the system take back the memory that shows the files, where memory is scarce and it offers that."""
+        if self.are_dropped and DROP_PAGES is not None:
             for content in self._maps.values():
                 content.madvise(DROP_PAGES)
 

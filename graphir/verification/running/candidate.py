@@ -145,6 +145,8 @@ class OnnxCandidate:
         external = self.path.absolute().parent if self._mapped is None else self._mapped.weights
         if self._mapped is not None:
             return_memory_at_once(self.weight_bytes, self.memory)
+            # The weights of the two models that are compared are of about one size.
+            self._mapped.weights.are_dropped = 2 * self.weight_bytes > self.memory
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
