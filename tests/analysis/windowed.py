@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import onnx
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -73,8 +74,9 @@ class Model:
 
 
 def computed(model: bytes, x: NDArray[Any]) -> NDArray[Any]:
-    """The only result of an ONNX model with the input x, as it is written: onnxruntime fuses some Pads wrongly."""
-    (result,) = run_model(model, {"x": x}, optimize=False).values()
+    """The only result of an ONNX model of one input, as it is written: onnxruntime fuses some Pads wrongly."""
+    (source,) = onnx.load_model_from_string(model).graph.input
+    (result,) = run_model(model, {source.name: x}, optimize=False).values()
     return result
 
 
