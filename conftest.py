@@ -3,6 +3,3 @@
 from tests.thinning import add_options as pytest_addoption
 
 __all__ = ["pytest_addoption"]
-
-# Its classes are text of modules that are written; torch is not imported to read it.
-collect_ignore = ["converters/pytorch/functions/noise.py"]

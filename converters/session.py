@@ -20,8 +20,8 @@ from graphir.errors import ImportFailure, RunError, VerificationError
 from graphir.files.paths import describe_missing
 from graphir.graph import Graph
 from graphir.runtime.prepared import Prepared
-from graphir.runtime.session import PROVIDERS, InMemory, OnnxSession, provider_names
-from graphir.runtime.shared_weights import SharedWeights
+from graphir.runtime.session import PROVIDERS, OnnxSession, provider_names
+from graphir.runtime.shared_weights import InMemory, SharedWeights
 from graphir.safety.arguments import expect
 from graphir.safety.isolation import is_traced
 from graphir.structure.store import GraphStore

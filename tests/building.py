@@ -1,8 +1,8 @@
-"""What tests build and run: ONNX models of text or of nodes, graphs of operators in a row, runs of onnxruntime."""
+"""What tests build and run: ONNX models of text or of nodes, and runs of onnxruntime."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,8 +15,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from graphir.converters.onnx import to_model
 from graphir.graph import Graph
-from graphir.ops.base import Operator
-from graphir.types import TensorType
 
 Arrays = dict[str, NDArray[Any]]
 # A change of a model, for a row that says how it is broken.
@@ -99,19 +97,6 @@ def run_model(model: Any, feeds: Mapping[str, Any], *, optimize: bool = True) ->
     taken = {value.name for value in session.get_inputs()}
     arrays = {name: np.asarray(feed) for name, feed in feeds.items() if name in taken}
     return dict(zip(names, session.run(names, arrays), strict=True))
-
-
-def make_chain(type_: TensorType, *operators: Operator, names: Iterable[str] = ()) -> Graph:
-    """Return the graph of an input `x` and operators of one operand, each of the result before.
-
-    Nodes have the names, or `n0`, `n1` and so on.
-    """
-    graph = Graph("chain")
-    value = graph.add_input("x", type_)
-    for name, operator in zip(names or (f"n{index}" for index in range(len(operators))), operators, strict=True):
-        (value,) = graph.add_node(operator, [value], name=name).outputs
-    graph.set_outputs([value])
-    return graph
 
 
 def list_operators(graph: Graph) -> str:

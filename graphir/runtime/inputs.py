@@ -1,35 +1,16 @@
-"""Arrays made to fit a model's inputs: what can be said in the input's dtype is, what would change is refused; and
-weights that a session reads where they lie."""
+"""Arrays made to fit a model's inputs: what can be said in the input's dtype is, what would change is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from graphir.arrays import Array
 from graphir.errors import ShapeError, VerificationError
-from graphir.structure.record import record
 from graphir.types import DType
 
 ONNXRUNTIME_NAMES = {"float": "float32", "double": "float64"}
-
-
-@record
-class InMemory:
-    """The bytes of an ONNX model without its large weights, and those: onnxruntime reads the arrays where they lie."""
-
-    message: bytes
-    weights: Mapping[str, Array]
-
-    def share(self, runtime: Any, options: Any) -> list[Any]:
-        """Hand the weights to a session's options; return what must live as long as the session."""
-        # Of an array whose elements do not lie in order onnxruntime would make a copy of its own, and refuse that.
-        arrays = (np.ascontiguousarray(array) for array in self.weights.values())
-        values = [runtime.OrtValue.ortvalue_from_numpy(array) for array in arrays]
-        options.add_external_initializers(list(self.weights), values)
-        return values
 
 
 def dtype_of(type_text: str) -> DType | None:

@@ -19,12 +19,12 @@ from graphir.safety.isolation import current_subject, forbid_forks, is_traced, s
 from graphir.types import DType
 
 from .element_types import array_of, is_foreign, ort_value
-from .inputs import InMemory, dtype_of, fitted
+from .inputs import dtype_of, fitted
 from .machine import has_exact_8_bit_products
 from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
 from .providers import PROVIDERS, Choice, choose_providers, import_onnxruntime, provider_names, runtime_error, told_by
-from .shared_weights import SharedWeights
+from .shared_weights import InMemory, SharedWeights
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -380,4 +380,4 @@ def _run_alone(
     run_nodes(model, feeds, partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]]), tell)
 
 
-__all__ = ["PROVIDERS", "InMemory", "OnnxSession", "import_onnxruntime", "provider_names"]
+__all__ = ["PROVIDERS", "OnnxSession", "import_onnxruntime", "provider_names"]

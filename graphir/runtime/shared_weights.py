@@ -1,4 +1,4 @@
-"""Weights that lie in files, read there by every session of a model: each file is mapped once, and copied by none."""
+"""Weights that sessions read where they lie: in memory, or in files, each of which is mapped once for all sessions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graphir.arrays import Array
 from graphir.files.reading import open_plain
 from graphir.structure.record import record
 
@@ -18,6 +19,22 @@ from .providers import import_onnxruntime
 
 # Python's mmap has it where the system does.
 DROP_PAGES = getattr(mmap, "MADV_DONTNEED", None)
+
+
+@record
+class InMemory:
+    """The bytes of an ONNX model without its large weights, and those: onnxruntime reads the arrays where they lie."""
+
+    message: bytes
+    weights: Mapping[str, Array]
+
+    def share(self, runtime: Any, options: Any) -> list[Any]:
+        """Hand the weights to a session's options; return what must live as long as the session."""
+        # Of an array whose elements do not lie in order onnxruntime would make a copy of its own, and refuse that.
+        arrays = (np.ascontiguousarray(array) for array in self.weights.values())
+        values = [runtime.OrtValue.ortvalue_from_numpy(array) for array in arrays]
+        options.add_external_initializers(list(self.weights), values)
+        return values
 
 
 @record
@@ -30,11 +47,6 @@ class WeightLocation:
     path: str
     offset: int
     item_size: int
-
-    @property
-    def end(self) -> int:
-        """Return the offset behind the last byte."""
-        return self.offset + math.prod(self.shape) * self.item_size
 
 
 class SharedWeights:

@@ -28,8 +28,8 @@ SYMBOL = """{"nodes": [{"op": "null", "name": "data", "inputs": []}, {"op": "nul
 def onnx_model(folder: Path) -> Path:
     """A sum with 4 KB of external data."""
     node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
-    made = make_model([node], {"x": [1000]}, {"y": [1000]}, {"w": LARGE})
-    onnx.save(made, folder / "m.onnx", save_as_external_data=True, location="weights", size_threshold=0)
+    model = make_model([node], {"x": [1000]}, {"y": [1000]}, {"w": LARGE})
+    onnx.save(model, folder / "m.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     return folder / "m.onnx"
 
 

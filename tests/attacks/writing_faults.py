@@ -55,8 +55,8 @@ def write_source(path: Path, seed: int) -> None:
         onnx.helper.make_node("MatMul", [f"x{index}", f"w{index}"], [f"x{index + 1}"], name=f"n{index}")
         for index in range(LAYERS)
     ]
-    held = {f"w{index}": weight for index, weight in enumerate(weights)}
-    save_model(path, make_model(nodes, {"x0": [1, WIDTH]}, {f"x{LAYERS}": [1, WIDTH]}, held))
+    arrays = {f"w{index}": weight for index, weight in enumerate(weights)}
+    save_model(path, make_model(nodes, {"x0": [1, WIDTH]}, {f"x{LAYERS}": [1, WIDTH]}, arrays))
 
 
 class Scene:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
+else:
+    nn = SimpleNamespace(Module=object)  # the file is imported without torch, and only its text is used
 
 
 class GaussianNoise(nn.Module):

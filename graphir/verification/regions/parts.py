@@ -101,10 +101,9 @@ class Known:
 
 
 def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """Return the inputs of the second graph by those of the first, as the candidate is fed: that may have been stated,
-    where neither names nor what reads them tell it."""
+    """Return the inputs of the second graph by those of the first: what the user stated as they are fed, else pairs."""
     assert sides.graphs is not None
-    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+    paired = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
     ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
     fed = {
         ours[source]: theirs[name]
@@ -112,7 +111,7 @@ def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
         if source in ours and name in theirs
     }
     taken = set(fed.values())
-    return {value: other for value, other in found.items() if other not in taken} | fed
+    return {value: other for value, other in paired.items() if other not in taken} | fed
 
 
 def room_for(bench: Bench) -> int:

@@ -135,8 +135,8 @@ def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
 
     def moved(entry: Entry) -> tuple[int, int]:
         node, slot, _ = entry
-        found = passed.get((id(node), slot)) if passed else None
-        return (places[id(node)], slot) if found is None else found
+        source = passed.get((id(node), slot)) if passed else None
+        return (places[id(node)], slot) if source is None else source
 
     nodes: list[NNVMNode] = []
     heads = {id(node) for node, *_ in entries}
@@ -231,8 +231,8 @@ def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, 
 
     def place(entry: Entry) -> str:
         node, slot, version = entry
-        found = passed.get((id(node), slot)) if passed else None
-        return f"[{places[id(node)]}, {slot}, {version}]" if found is None else found
+        source = passed.get((id(node), slot)) if passed else None
+        return f"[{places[id(node)]}, {slot}, {version}]" if source is None else source
 
     nodes: list[str] = []
     variables: list[int] = []

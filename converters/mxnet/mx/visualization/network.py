@@ -58,7 +58,7 @@ class Digraph:
 
     @property
     def filepath(self) -> str:
-        """Where `save` writes the text unless it is told."""
+        """The path of the file that `save` writes by default."""
         return os.path.join(self.directory, self.filename)
 
     def save(self, filename: str | None = None, directory: str | None = None) -> str:

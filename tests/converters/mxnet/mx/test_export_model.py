@@ -81,9 +81,9 @@ def test_probe(probe: Probe, dynamic: bool, mxnet: ModuleType, lives: dict[bool,
     symbol, feeds, params = exported(probe, mxnet, path, dynamic=dynamic)
     expected = expected_of(probe, symbol, feeds | params, lives)
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    found = run_model(str(path), feeds)
-    assert list(found) == [exported_name(name) for name in expected]
-    errors = [distance(one, other) for one, other in zip(found.values(), expected.values(), strict=True)]
+    results = run_model(str(path), feeds)
+    assert list(results) == [exported_name(name) for name in expected]
+    errors = [distance(one, other) for one, other in zip(results.values(), expected.values(), strict=True)]
     limits = [LIMITS.get(str(array.dtype), 0.0) for array in expected.values()]
     assert all(error <= limit for error, limit in zip(errors, limits, strict=True)), errors
 
@@ -236,9 +236,9 @@ def test_form_of_arguments(arguments: dict[str, Any], files: tuple[str, str], tm
     path = tmp_path / "net.onnx"
     assert export(arguments, files, path) == str(path)
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    found = run_model(str(path), FEEDS)
-    assert list(found) == ["out"]
-    assert distance(found["out"], expected_of_net()) < 1e-6
+    results = run_model(str(path), FEEDS)
+    assert list(results) == ["out"]
+    assert distance(results["out"], expected_of_net()) < 1e-6
 
 
 BAD = [
