@@ -14,8 +14,8 @@ converted first. Then take turns, each as a process of its own on one core:
   set of inputs: both processes count. `all` has every layer marked as output in both.
 
 A figure is user and system time as `os.wait4` reports it, the least of the repeats: other processes on the machine can
-only add to it, and the first of them compiles graphir's modules. Memory is the peak of RssAnon, which mapped files are
-no part of.
+only add to it, and the first of them compiles graphir's modules. Memory is the largest peak of the repeats, `ru_maxrss`
+of the same call: what the largest process of the command had in memory at once, pages of mapped files included.
 """
 
 from __future__ import annotations
@@ -27,13 +27,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SAMPLING_PERIOD = 0.002
 BASE = """
 import json, sys
 import numpy, onnxruntime
@@ -43,6 +40,8 @@ feeds = {item.name: numpy.ones(item.shape, types[item.type]) for item in session
 session.run(None, feeds)
 """
 SMALL = "100MB"
+# Linux states `ru_maxrss` in these.
+KIB = 1024
 # An installed package has bytecode. That of this one is written in the first of the repeats.
 BYTECODE = tempfile.TemporaryDirectory(prefix="graphir-bytecode-")
 ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | {
@@ -66,17 +65,6 @@ class Row:
     error: str = ""
 
 
-def anonymous(pid: int) -> int:
-    """The bytes of anonymous memory of a process and of its children; 0 where it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/status").read_text()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return 0
-    own = next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("RssAnon:")), 0)
-    return own + sum(anonymous(int(child)) for child in children)
-
-
 def run(row: Row, commands: list[list[str]], core: int) -> None:
     """Run the commands of a contestant one after the other and add what they took; the larger peak counts."""
     seconds, peak = 0.0, 0
@@ -86,20 +74,8 @@ def run(row: Row, commands: list[list[str]], core: int) -> None:
                 command, stdout=output, stderr=output, preexec_fn=lambda: os.sched_setaffinity(0, {core}),
                 env=ENVIRONMENT,
             )  # fmt: skip
-            samples = [0]
-            done = threading.Event()
-
-            def watch(pid: int, samples: list[int], done: threading.Event) -> None:
-                while not done.is_set():
-                    samples.append(anonymous(pid))
-                    time.sleep(SAMPLING_PERIOD)
-
-            watching = threading.Thread(target=watch, args=(child.pid, samples, done))
-            watching.start()
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-            done.set()
-            watching.join()
             output.seek(0)
             said = output.read().decode(errors="replace")
             if child.returncode not in MEASURED:
@@ -109,7 +85,7 @@ def run(row: Row, commands: list[list[str]], core: int) -> None:
                 document, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
                 row.sets = [one["name"] for one in document["sets"]]
         seconds += usage.ru_utime + usage.ru_stime
-        peak = max(peak, *samples)
+        peak = max(peak, usage.ru_maxrss * KIB)
     row.seconds.append(seconds)
     row.memory.append(peak / 1e6)
 
