@@ -152,6 +152,9 @@ class Block:
     is_layer: ClassVar[bool] = True
     """Whether `summary` has a row for it; what only holds layers in order has none."""
 
+    _ALIAS: ClassVar[str] = ""
+    """What the names of such blocks begin with; the class's name by default."""
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._children: OrderedDict[str, Block]
         self._reg_params: dict[str, Parameter]
@@ -165,7 +168,7 @@ class Block:
         self._forward_pre_hooks: dict[int, Callable[..., Any]] = {}
 
     def _alias(self) -> str:
-        return type(self).__name__.lower()
+        return self._ALIAS or type(self).__name__.lower()
 
     def __repr__(self) -> str:
         rows = "\n".join(

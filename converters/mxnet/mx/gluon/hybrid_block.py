@@ -236,6 +236,12 @@ class Layer(HybridBlock):
         """Make the layer's attributes and parameters of its arguments. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define _build")
 
+    def _add(self, arguments: SimpleNamespace, shapes: Mapping[str, Any], prefix: str = "", **options: Any) -> None:
+        """Make parameters of these shapes, each by its own `_initializer` argument, and attributes of their names."""
+        for name, shape in shapes.items():
+            options |= {"shape": shape, "init": getattr(arguments, f"{name}_initializer"), "allow_deferred_init": True}
+            setattr(self, prefix + name, self.params.get(prefix + name, **options))
+
 
 def _signature(arguments: Mapping[str, Any]) -> inspect.Signature:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -248,6 +254,8 @@ class SymbolBlock(HybridBlock):
 
     Parameters are taken from `params` where they are there. Raises ValueError for an input that is no variable.
     """
+
+    _ALIAS = "symbolblock"
 
     @staticmethod
     def imports(
@@ -314,9 +322,6 @@ class SymbolBlock(HybridBlock):
     def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
         """Not called: `forward` does all."""
         raise NotImplementedError("a SymbolBlock computes by its graph")
-
-    def _alias(self) -> str:
-        return "symbolblock"
 
     def _forget(self) -> None:
         self._network = None

@@ -12,6 +12,7 @@ from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 class DeformableConvolution(Layer):
     """A convolution whose offsets are those of a second one (arXiv:1703.06211)."""
 
+    _ALIAS = "deformable_conv"
     OPERATOR: ClassVar[str] = "DeformableConvolution"
     PLACES: ClassVar[int] = 2
     ORDER: ClassVar[tuple[str, ...]] = (
@@ -75,13 +76,11 @@ class DeformableConvolution(Layer):
         """Return what the operator reads beside data and weights."""
         return {"offset": offset}
 
-    def _alias(self) -> str:
-        return "deformable_conv"
-
 
 class ModulatedDeformableConvolution(DeformableConvolution):
     """A deformable convolution that weighs each place as well (arXiv:1811.11168)."""
 
+    _ALIAS = "modulated_deformable_conv"
     OPERATOR = "ModulatedDeformableConvolution"
     PLACES = 3
     ORDER = (*DeformableConvolution.ORDER[2:], *DeformableConvolution.ORDER[:2])
@@ -91,9 +90,6 @@ class ModulatedDeformableConvolution(DeformableConvolution):
         places = 2 * self._deformable
         mask = F.sigmoid(F.slice_axis(offset, axis=1, begin=places, end=None)) * 2
         return {"offset": F.slice_axis(offset, axis=1, begin=0, end=places), "mask": mask}
-
-    def _alias(self) -> str:
-        return "modulated_deformable_conv"
 
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]

@@ -6,16 +6,17 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
-from graphir.converters.mxnet.mx.gluon.nn.conv_layers import LAYOUTS
+from graphir.converters.mxnet.mx.gluon.nn.conv_layers import LAYOUTS, over_axes
 from graphir.converters.mxnet.mx.gluon.rnn.cells import (
     HybridRecurrentCell,
     _activated,
+    _Cell,
     as_sequence,
     begun,
     is_whole,
     masked,
 )
-from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS
+from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS, shapes_of_products
 from graphir.converters.mxnet.mx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
 
 
@@ -58,14 +59,8 @@ class _ConvCell(Layer, HybridRecurrentCell):
         sizes_out = tuple(size + 2 * pad - step * (kernel - 1) if size else 0 for size, kernel, pad, step in lengths)
         self._state_shape = self._with_channels(hidden, sizes_out)
         rows = hidden * self.GATES
-        shapes = {
-            "i2h_weight": (rows, *self._with_channels(channels, sizes["i2h_kernel"])),
-            "h2h_weight": (rows, *self._with_channels(hidden, sizes["h2h_kernel"])),
-            "i2h_bias": (rows,), "h2h_bias": (rows,),
-        }  # fmt: skip
-        for name, shape in shapes.items():
-            init = getattr(arguments, f"{name}_initializer")
-            setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
+        read = self._with_channels(channels, sizes["i2h_kernel"])
+        self._add(arguments, shapes_of_products(rows, read, self._with_channels(hidden, sizes["h2h_kernel"])))
 
     def _with_channels(self, channels: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
         return (channels, *sizes) if self._channel_axis == 1 else (*sizes, channels)
@@ -93,8 +88,7 @@ class _ConvCell(Layer, HybridRecurrentCell):
 
 
 class _ConvRNNCell(_ConvCell):
-    def _alias(self) -> str:
-        return "conv_rnn"
+    _ALIAS = "conv_rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
@@ -104,10 +98,8 @@ class _ConvRNNCell(_ConvCell):
 
 
 class _ConvLSTMCell(_ConvCell):
+    _ALIAS = "conv_lstm"
     GATES, STATES = 4, 2
-
-    def _alias(self) -> str:
-        return "conv_lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
@@ -123,10 +115,8 @@ class _ConvLSTMCell(_ConvCell):
 
 
 class _ConvGRUCell(_ConvCell):
+    _ALIAS = "conv_gru"
     GATES = 3
-
-    def _alias(self) -> str:
-        return "conv_gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
@@ -139,69 +129,27 @@ class _ConvGRUCell(_ConvCell):
         return output, [output]
 
 
-class Conv1DRNNCell(_ConvRNNCell):
-    """Elman's cell over one axis."""
-
-    ARGUMENTS = _arguments(1)
-
-
-class Conv2DRNNCell(_ConvRNNCell):
-    """Elman's cell over two axes."""
-
-    ARGUMENTS = _arguments(2)
-
-
-class Conv3DRNNCell(_ConvRNNCell):
-    """Elman's cell over three axes."""
-
-    ARGUMENTS = _arguments(3)
+Conv1DRNNCell, Conv2DRNNCell, Conv3DRNNCell = over_axes(
+    _ConvRNNCell, "Conv{}DRNNCell", "Elman's cell over {}.", _arguments
+)
+Conv1DLSTMCell, Conv2DLSTMCell, Conv3DLSTMCell = over_axes(
+    _ConvLSTMCell, "Conv{}DLSTMCell", "Long short-term memory over {}.", _arguments
+)
+Conv1DGRUCell, Conv2DGRUCell, Conv3DGRUCell = over_axes(
+    _ConvGRUCell, "Conv{}DGRUCell", "A gated recurrent unit over {}.", _arguments
+)
 
 
-class Conv1DLSTMCell(_ConvLSTMCell):
-    """Long short-term memory over one axis."""
-
-    ARGUMENTS = _arguments(1)
-
-
-class Conv2DLSTMCell(_ConvLSTMCell):
-    """Long short-term memory over two axes."""
-
-    ARGUMENTS = _arguments(2)
-
-
-class Conv3DLSTMCell(_ConvLSTMCell):
-    """Long short-term memory over three axes."""
-
-    ARGUMENTS = _arguments(3)
-
-
-class Conv1DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over one axis."""
-
-    ARGUMENTS = _arguments(1)
-
-
-class Conv2DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over two axes."""
-
-    ARGUMENTS = _arguments(2)
-
-
-class Conv3DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over three axes."""
-
-    ARGUMENTS = _arguments(3)
-
-
-class LSTMPCell(Layer, HybridRecurrentCell):
+class LSTMPCell(_Cell):
     """Long short-term memory whose output is projected (arXiv:1402.1128)."""
 
+    _ALIAS = "lstmp"
     ARGUMENTS: ClassVar[dict[str, Any]] = {
         "hidden_size": REQUIRED, "projection_size": REQUIRED, "i2h_weight_initializer": None,
         "h2h_weight_initializer": None, "h2r_weight_initializer": None, "i2h_bias_initializer": "zeros",
         "h2h_bias_initializer": "zeros", "input_size": 0,
     }  # fmt: skip
-    i2h_weight: Any
+    GATES = 4
     h2r_weight: Any
 
     def _build(self, arguments: SimpleNamespace) -> None:
@@ -211,25 +159,15 @@ class LSTMPCell(Layer, HybridRecurrentCell):
             "i2h_weight": (rows, arguments.input_size), "h2h_weight": (rows, self._projection_size),
             "h2r_weight": (self._projection_size, self._hidden_size), "i2h_bias": (rows,), "h2h_bias": (rows,),
         }  # fmt: skip
-        for name, shape in shapes.items():
-            init = getattr(arguments, f"{name}_initializer")
-            setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
-
-    def _alias(self) -> str:
-        return "lstmp"
+        self._add(arguments, shapes)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         sizes = self._projection_size, self._hidden_size
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
-        prefix, rows = f"t{self._counter}_", 4 * self._hidden_size
-        i2h = F.FullyConnected(
-            data=inputs, weight=params["i2h_weight"], bias=params["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
-        )
-        h2h = F.FullyConnected(
-            data=states[0], weight=params["h2h_weight"], bias=params["h2h_bias"], num_hidden=rows, name=prefix + "h2h"
-        )
+        prefix = f"t{self._counter}_"
+        i2h, h2h = self._products(F, inputs, states[0], params, prefix)
         parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=prefix + "slice")
         let_in, forget, change, let_out = (
             F.Activation(part, act_type="tanh" if name == "c" else "sigmoid", name=prefix + name)
@@ -249,6 +187,8 @@ class LSTMPCell(Layer, HybridRecurrentCell):
 class VariationalDropoutCell(ModifierCell):
     """A cell with the same dropout at all steps, which at inference computes what the cell within does."""
 
+    _ALIAS = "vardrop"
+
     def __init__(
         self, base_cell: Any, drop_inputs: float = 0.0, drop_states: float = 0.0, drop_outputs: float = 0.0
     ) -> None:
@@ -256,9 +196,6 @@ class VariationalDropoutCell(ModifierCell):
             raise AssertionError("BidirectionalCell doesn't support variational state dropout")
         super().__init__(base_cell)
         self.drop_inputs, self.drop_states, self.drop_outputs = drop_inputs, drop_states, drop_outputs
-
-    def _alias(self) -> str:
-        return "vardrop"
 
     def reset(self) -> None:
         """Begin to number the steps anew, with other masks."""

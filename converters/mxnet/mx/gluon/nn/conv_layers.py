@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,29 @@ class Windowed(Layer):
         return sizes
 
 
+def over_axes(
+    base: type[Layer], name: str, summary: str, arguments: Callable[[int], Mapping[str, Any]], **fields: Any
+) -> list[type[Any]]:
+    """Return the layers of one, two and three axes that `base` describes but for its `fields` and its arguments.
+
+    `name` has a place for the number of axes, `summary` one for the axes of the data.
+    """
+    return [
+        type(
+            name.format(axes),
+            (base,),
+            {
+                "__doc__": summary.format(f"[{', '.join(layout)}]"),
+                "__module__": base.__module__,
+                "AXES": axes,
+                "ARGUMENTS": arguments(axes),
+                **fields,
+            },
+        )
+        for axes, layout in LAYOUTS.items()
+    ]
+
+
 def each_axis(axes: int, size: int) -> Any:
     """Return MXNet's default for a size along each axis: a number for one axis, else a tuple."""
     return size if axes == 1 else (size,) * axes
@@ -59,6 +83,7 @@ def _arguments(axes: int, transposed: bool = False) -> dict[str, Any]:
 class _Conv(Windowed):
     """A convolution over as many axes as the window has."""
 
+    _ALIAS = "conv"
     OPERATOR = "Convolution"
 
     def _build(self, arguments: SimpleNamespace) -> None:
@@ -92,9 +117,6 @@ class _Conv(Windowed):
         result = getattr(F, self.OPERATOR)(*operands, name="fwd", **self._kwargs)
         return result if self.act is None else self.act(result)
 
-    def _alias(self) -> str:
-        return "conv"
-
     def _weight_shape(self, kernel: tuple[int, ...], groups: int, layout: str) -> tuple[int, ...]:
         """Filters, channels of a group, and the window; with channels last in data they are last here too."""
         first, second = self._channels, self._in_channels // groups
@@ -116,44 +138,14 @@ class _Conv(Windowed):
         return f"{type(self).__name__}({', '.join([ends, *(part for part in more if part)])})"
 
 
-class _Transpose(_Conv):
-    OPERATOR = "Deconvolution"
-
-
-class Conv1D(_Conv):
-    """A convolution of [N, C, W], then an activation."""
-
-    AXES, ARGUMENTS = 1, _arguments(1)
-
-
-class Conv2D(_Conv):
-    """A convolution of [N, C, H, W], then an activation."""
-
-    AXES, ARGUMENTS = 2, _arguments(2)
-
-
-class Conv3D(_Conv):
-    """A convolution of [N, C, D, H, W], then an activation."""
-
-    AXES, ARGUMENTS = 3, _arguments(3)
-
-
-class Conv1DTranspose(_Transpose):
-    """A transposed convolution of [N, C, W], then an activation."""
-
-    AXES, ARGUMENTS = 1, _arguments(1, transposed=True)
-
-
-class Conv2DTranspose(_Transpose):
-    """A transposed convolution of [N, C, H, W], then an activation."""
-
-    AXES, ARGUMENTS = 2, _arguments(2, transposed=True)
-
-
-class Conv3DTranspose(_Transpose):
-    """A transposed convolution of [N, C, D, H, W], then an activation."""
-
-    AXES, ARGUMENTS = 3, _arguments(3, transposed=True)
+Conv1D, Conv2D, Conv3D = over_axes(_Conv, "Conv{}D", "A convolution of {}, then an activation.", _arguments)
+Conv1DTranspose, Conv2DTranspose, Conv3DTranspose = over_axes(
+    _Conv,
+    "Conv{}DTranspose",
+    "A transposed convolution of {}, then an activation.",
+    partial(_arguments, transposed=True),
+    OPERATOR="Deconvolution",
+)
 
 
 class ReflectionPad2D(HybridBlock):
@@ -169,20 +161,13 @@ class ReflectionPad2D(HybridBlock):
         return F.pad(x, mode="reflect", pad_width=self._padding)
 
 
-def _window(axes: int) -> dict[str, Any]:
-    return {"pool_size": each_axis(axes, 2), "strides": None, "padding": 0}
-
-
-def _layout(axes: int) -> dict[str, Any]:
-    return {"layout": LAYOUTS[axes]}
-
-
 class _Pooling(Windowed):
     """A maximum or mean over windows, which move by their own size unless `strides` are given.
 
     With `ceil_mode` a last window that is not full counts too. Means count padding as zeros with `count_include_pad`.
     """
 
+    _ALIAS = "pool"
     TYPE = "max"
     IS_GLOBAL = False
 
@@ -203,9 +188,6 @@ class _Pooling(Windowed):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.Pooling(x, name="fwd", **self._kwargs)
 
-    def _alias(self) -> str:
-        return "pool"
-
     def __repr__(self) -> str:
         kwargs = self._kwargs
         return (
@@ -215,43 +197,18 @@ class _Pooling(Windowed):
         )
 
 
-class MaxPool1D(_Pooling):
-    """Maxima over windows of [N, C, W]."""
-
-    AXES, ARGUMENTS = 1, _window(1) | {"layout": "NCW", "ceil_mode": False}
-
-
-class MaxPool2D(_Pooling):
-    """Maxima over windows of [N, C, H, W]."""
-
-    AXES, ARGUMENTS = 2, _window(2) | {"layout": "NCHW", "ceil_mode": False}
+def _windows(axes: int, mean: bool = False) -> dict[str, Any]:
+    """Return the arguments of a pooling. MXNet has `ceil_mode` before `layout` from 3 axes on, of means from 2."""
+    last = [("layout", LAYOUTS[axes]), ("ceil_mode", False)]
+    ordered = reversed(last) if axes + mean >= 3 else last
+    counted = {"count_include_pad": True} if mean else {}
+    return {"pool_size": each_axis(axes, 2), "strides": None, "padding": 0, **dict(ordered), **counted}
 
 
-class MaxPool3D(_Pooling):
-    """Maxima over windows of [N, C, D, H, W]."""
-
-    AXES, ARGUMENTS = 3, _window(3) | {"ceil_mode": False, "layout": "NCDHW"}
-
-
-class AvgPool1D(_Pooling):
-    """Means over windows of [N, C, W]."""
-
-    AXES, TYPE = 1, "avg"
-    ARGUMENTS = _window(1) | {"layout": "NCW", "ceil_mode": False, "count_include_pad": True}
-
-
-class AvgPool2D(_Pooling):
-    """Means over windows of [N, C, H, W]."""
-
-    AXES, TYPE = 2, "avg"
-    ARGUMENTS = _window(2) | {"ceil_mode": False, "layout": "NCHW", "count_include_pad": True}
-
-
-class AvgPool3D(_Pooling):
-    """Means over windows of [N, C, D, H, W]."""
-
-    AXES, TYPE = 3, "avg"
-    ARGUMENTS = _window(3) | {"ceil_mode": False, "layout": "NCDHW", "count_include_pad": True}
+MaxPool1D, MaxPool2D, MaxPool3D = over_axes(_Pooling, "MaxPool{}D", "Maxima over windows of {}.", _windows)
+AvgPool1D, AvgPool2D, AvgPool3D = over_axes(
+    _Pooling, "AvgPool{}D", "Means over windows of {}.", partial(_windows, mean=True), TYPE="avg"
+)
 
 
 class _Global(_Pooling):
@@ -264,40 +221,16 @@ class _Global(_Pooling):
         super()._prepare(arguments)
 
 
-class GlobalMaxPool1D(_Global):
-    """The maximum of each channel of [N, C, W]."""
-
-    AXES, ARGUMENTS = 1, _layout(1)
+def _layout(axes: int) -> dict[str, Any]:
+    return {"layout": LAYOUTS[axes]}
 
 
-class GlobalMaxPool2D(_Global):
-    """The maximum of each channel of [N, C, H, W]."""
-
-    AXES, ARGUMENTS = 2, _layout(2)
-
-
-class GlobalMaxPool3D(_Global):
-    """The maximum of each channel of [N, C, D, H, W]."""
-
-    AXES, ARGUMENTS = 3, _layout(3)
-
-
-class GlobalAvgPool1D(_Global):
-    """The mean of each channel of [N, C, W]."""
-
-    AXES, TYPE, ARGUMENTS = 1, "avg", _layout(1)
-
-
-class GlobalAvgPool2D(_Global):
-    """The mean of each channel of [N, C, H, W]."""
-
-    AXES, TYPE, ARGUMENTS = 2, "avg", _layout(2)
-
-
-class GlobalAvgPool3D(_Global):
-    """The mean of each channel of [N, C, D, H, W]."""
-
-    AXES, TYPE, ARGUMENTS = 3, "avg", _layout(3)
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = over_axes(
+    _Global, "GlobalMaxPool{}D", "The maximum of each channel of {}.", _layout
+)
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = over_axes(
+    _Global, "GlobalAvgPool{}D", "The mean of each channel of {}.", _layout, TYPE="avg"
+)
 
 __all__ = [
     "AvgPool1D", "AvgPool2D", "AvgPool3D", "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D",

@@ -10,7 +10,7 @@ from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
-from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS
+from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS, shapes_of_products
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 
@@ -84,13 +84,16 @@ class RecurrentCell(Block):
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States before the first step, made by `func`. Raises AssertionError for a cell within a modifier."""
-        if self._modified:
-            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
+        self._check_free()
         states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
             states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **(info | kwargs)))
         return states
+
+    def _check_free(self) -> None:
+        if self._modified:
+            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
 
     def unroll(
         self,
@@ -171,15 +174,7 @@ class _Cell(Layer, HybridRecurrentCell):
         self._hidden_size, self._input_size = arguments.hidden_size, arguments.input_size
         self._activation = getattr(arguments, "activation", None)
         rows = self.GATES * self._hidden_size
-        shapes = {
-            "i2h_weight": (rows, self._input_size),
-            "h2h_weight": (rows, self._hidden_size),
-            "i2h_bias": (rows,),
-            "h2h_bias": (rows,),
-        }
-        for name, shape in shapes.items():
-            init = getattr(arguments, f"{name}_initializer")
-            setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
+        self._add(arguments, shapes_of_products(rows, (self._input_size,), (self._hidden_size,)))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(self.STATES)]
@@ -210,10 +205,8 @@ def _activated(F: Any, x: Any, kind: Any, name: str | None) -> Any:
 class RNNCell(_Cell):
     """Elman's cell: activation(W x + b + R h + c)."""
 
+    _ALIAS = "rnn"
     ARGUMENTS = {"hidden_size": REQUIRED, "activation": "tanh", **ARGUMENTS}
-
-    def _alias(self) -> str:
-        return "rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
@@ -226,6 +219,7 @@ class RNNCell(_Cell):
 class LSTMCell(_Cell):
     """Long short-term memory; its gates stand in the order input, forget, cell, output."""
 
+    _ALIAS = "lstm"
     GATES, STATES = 4, 2
 
     ARGUMENTS = {**ARGUMENTS, "prefix": None, "params": None, "activation": "tanh", "recurrent_activation": "sigmoid"}
@@ -233,9 +227,6 @@ class LSTMCell(_Cell):
     def _build(self, arguments: SimpleNamespace) -> None:
         super()._build(arguments)
         self._recurrent_activation = arguments.recurrent_activation
-
-    def _alias(self) -> str:
-        return "lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"
@@ -257,10 +248,8 @@ class LSTMCell(_Cell):
 class GRUCell(_Cell):
     """A gated recurrent unit, in cuDNN's form; its gates stand in the order reset, update, new."""
 
+    _ALIAS = "gru"
     GATES = 3
-
-    def _alias(self) -> str:
-        return "gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
         prefix = f"t{self._counter}_"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +16,11 @@ INITIALIZERS = {
     "i2h_bias_initializer": "zeros",
     "h2h_bias_initializer": "zeros",
 }
+
+
+def shapes_of_products(rows: int, read: Sequence[int], state: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a cell's parameters: `rows` of what it reads and of its state, and their biases."""
+    return {"i2h_weight": (rows, *read), "h2h_weight": (rows, *state), "i2h_bias": (rows,), "h2h_bias": (rows,)}
 
 
 class _Layer(Layer):
@@ -44,17 +49,8 @@ class _Layer(Layer):
         read, rows = self._input_size, self.GATES * hidden_size
         for layer in range(num_layers):
             for side in "lr"[: self._dir]:
-                shapes = {
-                    "i2h_weight": (rows, read),
-                    "h2h_weight": (rows, hidden_size),
-                    "i2h_bias": (rows,),
-                    "h2h_bias": (rows,),
-                }
-                for name, shape in shapes.items():
-                    init = getattr(arguments, f"{name}_initializer")
-                    options = {"init": init, "allow_deferred_init": True, "dtype": dtype}
-                    whole = f"{side}{layer}_{name}"
-                    setattr(self, whole, self.params.get(whole, shape=shape, **options))
+                shapes = shapes_of_products(rows, (read,), (hidden_size,))
+                self._add(arguments, shapes, f"{side}{layer}_", dtype=dtype)
             read = hidden_size * self._dir
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:

@@ -17,12 +17,8 @@ from graphir.converters.mxnet.mx.gluon.rnn.cells import (
 )
 
 
-class _Stack(RecurrentCell):
-    """Cells one above the other; the states are those of all, in their order."""
-
-    def add(self, cell: Any) -> None:
-        """Put a cell above the others."""
-        self.register_child(cell)
+class _Several(RecurrentCell):
+    """Cells in one; the states are those of all, in their order."""
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shapes and layouts of the states of all cells."""
@@ -30,12 +26,19 @@ class _Stack(RecurrentCell):
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of all cells before the first step."""
-        if self._modified:
-            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
+        self._check_free()
         return [state for cell in self._cells() for state in cell.begin_state(batch_size, func, **kwargs)]
 
     def _cells(self) -> list[Any]:
         return list(self._children.values())
+
+
+class _Stack(_Several):
+    """Cells one above the other."""
+
+    def add(self, cell: Any) -> None:
+        """Put a cell above the others."""
+        self.register_child(cell)
 
     def _stepped(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         self._counter += 1
@@ -95,6 +98,8 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
 class DropoutCell(HybridRecurrentCell):
     """Dropout between cells, which at inference gives what it reads."""
 
+    _ALIAS = "dropout"
+
     def __init__(
         self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: ParameterDict | None = None
     ) -> None:
@@ -102,9 +107,6 @@ class DropoutCell(HybridRecurrentCell):
         if not isinstance(rate, int | float):
             raise AssertionError("the rate is no number")
         self._rate, self._axes = rate, axes
-
-    def _alias(self) -> str:
-        return "dropout"
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """There are no states."""
@@ -150,8 +152,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """States of the cell within before the first step."""
-        if self._modified:
-            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
+        self._check_free()
         self.base_cell._modified = False
         states: list[Any] = self.base_cell.begin_state(batch_size, func, **kwargs)
         self.base_cell._modified = True
@@ -164,14 +165,13 @@ class ModifierCell(HybridRecurrentCell):
 class ZoneoutCell(ModifierCell):
     """A cell that keeps its last output or states now and then while it is trained (arXiv:1606.01305)."""
 
+    _ALIAS = "zoneout"
+
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         if isinstance(base_cell, BidirectionalCell):
             raise AssertionError("zoneout goes around the two cells of a BidirectionalCell, not around itself")
         super().__init__(base_cell)
         self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
-
-    def _alias(self) -> str:
-        return "zoneout"
 
     def reset(self) -> None:
         """Begin to number the steps anew, without a last output."""
@@ -216,11 +216,11 @@ class ResidualCell(ModifierCell):
         return [F.elemwise_add(output, read) for output, read in zip(outputs, steps, strict=True)], states
 
 
-class BidirectionalCell(HybridRecurrentCell):
+class BidirectionalCell(_Several, HybridRecurrentCell):
     """A cell that reads a sequence forwards and one that reads it backwards, unrolled; outputs stand side by side."""
 
     def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
-        super().__init__(prefix="", params=None)
+        HybridRecurrentCell.__init__(self, prefix="", params=None)
         self.register_child(l_cell, "l_cell")
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
@@ -228,25 +228,12 @@ class BidirectionalCell(HybridRecurrentCell):
     def __call__(self, inputs: Any, states: Any) -> Any:
         raise NotImplementedError("BidirectionalCell reads sequences from both ends: unroll(...) it")
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states of both cells."""
-        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]  # type: ignore[attr-defined]
-
-    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
-        """States of both cells before the first step."""
-        if self._modified:
-            raise AssertionError("this cell is wrapped in another (zoneout, dropout, residual): call that one")
-        cells: list[Any] = list(self._children.values())
-        return [state for cell in cells for state in cell.begin_state(batch_size, func, **kwargs)]
-
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """Return the outputs of both cells side by side, and the last states of both."""
         steps, axis, F, batch = as_sequence(length, inputs, layout, False)
         turned = _turned(F, steps, length, valid_length)
         states = begun(self, F, begin_state, batch)
-        left: Any
-        right: Any
-        left, right = self._children.values()
+        left, right = self._cells()
         count = len(left.state_info(batch))
         l_outputs, l_states = left.unroll(length, steps, states[:count], layout, merge, valid_length)
         r_outputs, r_states = right.unroll(length, turned, states[count:], layout, False, valid_length)
