@@ -10,6 +10,7 @@ POSITIVE = ("Inv", "Log", "Log1p", "Reciprocal", "Rsqrt", "Sqrt")
 UNIT = ("Acos", "Asin", "Atanh")
 ODD = (0.0, 1.5, float("inf"), float("-inf"), float("nan"))
 HALVES = (-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.4, -0.6)
+POSITIVES_AND_OTHERS = (1e-3, 0.5, 1, 1.4616, 2, 3.7, 33.5, 1e5, -0.5, -1.5, -3.001)
 CASTS = (
     ("float32", "int32"), ("float32", "float16"), ("float32", "float64"), ("int32", "float32"), ("int64", "int32"),
     ("int32", "int64"), ("bool", "float32"), ("float32", "bool"), ("int32", "bool"), ("uint8", "float32"),
@@ -28,6 +29,10 @@ CASES = (
     *(case(op, "halves", values(*HALVES)) for op in ("Round", "Rint", "Floor", "Ceil")),
     *(case(op, "odd", values(*ODD)) for op in ("IsFinite", "IsInf", "IsNan")),
     *(case(op, "odd_float16", values(*ODD, dtype="float16")) for op in ("IsFinite", "IsInf", "IsNan")),
+    *(case("Erfinv", dtype, data(2, 3, 4, kind="unit", dtype=dtype)) for dtype in ("float32", "float64")),
+    case("Erfinv", "ends", values(-1, 1, 0, 1.5, float("nan"))),
+    *(case("Lgamma", dtype, values(*POSITIVES_AND_OTHERS, dtype=dtype)) for dtype in ("float32", "float64")),
+    case("Lgamma", "poles", values(0, -1, -2, float("inf"), float("nan"))),
     case("LogicalNot", "default", data(2, 3, dtype="bool", kind="bits")),
     *(
         case("Cast", f"{source}_{target}", data(2, 5, dtype=source, kind="bits" if source == "bool" else "scale:3"),

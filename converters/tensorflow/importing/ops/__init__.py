@@ -26,6 +26,7 @@ FAMILIES = (
     "control",
     "detection",
     "diagonal",
+    "factorization",
     "image",
     "indexing",
     "losses",

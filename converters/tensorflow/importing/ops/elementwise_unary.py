@@ -10,6 +10,7 @@ from graphir.converters.tensorflow.importing.pairs import COMPLEX, with_zeros
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
+from graphir.ops.special_functions import ErfInv, LogGamma
 from graphir.types import DType
 
 
@@ -67,6 +68,7 @@ IMPORTS: dict[str, ImportFunction] = {
         "1 - erf(x), which loses digits where x is large",
         lambda node, x: node.emit(ew.Sub(), node.scalar_like(x, 1), node.step(ew.Erf(), x)),
     ),
+    "Erfinv": direct(ErfInv),
     "Exp": direct(ew.Exp),
     "Expm1": imprecise(
         "exp(x) - 1, which loses digits where x is near 0",
@@ -79,6 +81,7 @@ IMPORTS: dict[str, ImportFunction] = {
     ),
     "IsInf": direct(ew.IsInf),
     "IsNan": direct(ew.IsNaN),
+    "Lgamma": direct(LogGamma),
     "Log": direct(ew.Log),
     "Log1p": imprecise(
         "log(1 + x), which loses digits where x is near 0",

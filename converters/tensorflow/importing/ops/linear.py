@@ -31,7 +31,7 @@ def import_mat_mul(node: ImportNode) -> Value:
 def import_batch_mat_mul(node: ImportNode) -> Value:
     """BatchMatMul of all versions: matrices in the last two axes; `adj_x` and `adj_y` transpose them first."""
     operands = [
-        _swap_last_axes(node, node.input(slot)) if node.attrs[flag] else node.input(slot)
+        swap_last_axes(node, node.input(slot)) if node.attrs[flag] else node.input(slot)
         for slot, flag in enumerate(("adj_x", "adj_y"))
     ]
     wanted = node.attrs.get("Tout", node.dtype())
@@ -43,7 +43,7 @@ def import_batch_mat_mul(node: ImportNode) -> Value:
     return node.emit(MatMul(), *operands)
 
 
-def _swap_last_axes(node: ImportNode, value: Value) -> Value:
+def swap_last_axes(node: ImportNode, value: Value) -> Value:
     """Return the value with its last two axes exchanged."""
     rank = node.rank(value)
     return node.step(Transpose((*range(rank - 2), rank - 1, rank - 2)), value)
@@ -56,7 +56,7 @@ def import_sparse_mat_mul(node: ImportNode) -> Value:
         value = node.input(slot)
         if value.dtype is not DType.FLOAT32:
             value = node.cast(value, DType.FLOAT32, suffix="cast")
-        operands.append(_swap_last_axes(node, value) if node.attrs[flag] else value)
+        operands.append(swap_last_axes(node, value) if node.attrs[flag] else value)
     return node.emit(MatMul(), *operands)
 
 
