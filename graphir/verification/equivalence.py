@@ -34,7 +34,7 @@ from .pairs.sides import Sides
 from .report import VerificationReport
 from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
-from .running.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
+from .running.heads import hides_errors, is_shiftless, scores, values_before_heads
 from .running.layouts import check_keys, order_outside
 from .running.noise import Rounding
 from .running.references import RuntimeReference
@@ -58,7 +58,7 @@ class Models:
     """Two models, how they are compared, and what is known of them.
 
     `graph` is the candidate's graph where there is one, and tells which value is which layer of the source; `sides` are
-    the graphs of both. `wiring` is what is known of the reference's inside, `step` that of a coarser type that it
+    the graphs of both. `inside` is what is known of the reference's own, `step` that of a coarser type that it
     computes in.
     """
 
@@ -66,7 +66,7 @@ class Models:
     candidate: OnnxCandidate
     how: ComparisonOptions = field(default_factory=ComparisonOptions)
     graph: Graph | None = None
-    wiring: Wiring | Structure | None = None
+    inside: Structure | None = None
     step: float = 0.0
     sides: Sides | None = None
 
@@ -85,16 +85,16 @@ class Models:
 
     def bench(self, feeds: Results, layers: Mapping[str, str], extra: Sequence[str]) -> Bench:
         """Return both with the limits that hold for them; runs that are made anyway give the `extra` values too."""
-        candidate, wiring, how = self.candidate, self.wiring, self.how
+        candidate, inside, how = self.candidate, self.inside, self.how
         elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-        theirs = self.reference.quantized or (wiring is not None and wiring.quantizes)
+        theirs = self.reference.quantized or (inside is not None and inside.quantizes)
         quantized = candidate.structure.quantizes and theirs
-        steps = {} if wiring is None else wiring.steps
+        steps = {} if inside is None else inside.steps
         limits = Limits(how.rtol, how.atol, self.step, steps, elsewhere, quantized)
         origin = self.graph if self.graph is not None else Graph()
         rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest, extra)
         made_of = self.sides is not None and self.sides.made_of
-        known = Bench(self.reference, candidate, feeds, rounding, layers, limits, wiring, made_of=made_of)
+        known = Bench(self.reference, candidate, feeds, rounding, layers, limits, inside, made_of=made_of)
         return replace(known, alone=self.is_proven)
 
 

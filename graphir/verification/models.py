@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format, text_format
 from graphir.converters.kernel.live import Live
+from graphir.converters.onnx.files.structure import structure_of
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -35,7 +36,6 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import pieces_of
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.heads import Wiring
 from graphir.verification.running.references import GoldenCapture, RuntimeReference, reference_of
 
 if TYPE_CHECKING:
@@ -149,13 +149,13 @@ def verify_conversion(
     that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
     layers where results begin to differ. The comparison runs in a child process.
     """
-    plan, wiring = plan_of(how.feeds, FeedRequest.of(graph, how.seed)), Wiring.of(graph)
+    plan, inside = plan_of(how.feeds, FeedRequest.of(graph, how.seed)), structure_of(graph)
 
     def compare(how: ComparisonOptions) -> VerificationReport:
         with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
             def check(reference: Reference) -> VerificationReport:
-                return verify_sets(Models(reference, under_test, how, graph, wiring, step, sides), plan)
+                return verify_sets(Models(reference, under_test, how, graph, inside, step, sides), plan)
 
             report = hold_against(judges, imported, check, memory=how.memory_budget)
             report.placement = under_test.session.nodes()
@@ -225,7 +225,7 @@ class _Check:
         plan, layers = self._plan(origin, sides), self.graph or origin
 
         def check(reference: Reference) -> VerificationReport:
-            return self._check(reference, plan, layers, sides, Wiring.of(origin))
+            return self._check(reference, plan, layers, sides, structure_of(origin))
 
         return hold_against(judges, origin, check, memory=self.how.memory_budget)
 
@@ -269,10 +269,10 @@ class _Check:
         return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
-        self, reference: Reference, plan: FeedPlan, layers: Graph | None, sides: Sides | None, wiring: Any = None
+        self, reference: Reference, plan: FeedPlan, layers: Graph | None, sides: Sides | None, inside: Any = None
     ) -> VerificationReport:
         try:
-            return verify_sets(Models(reference, self.under_test, self.how, layers, wiring, sides=sides), plan)
+            return verify_sets(Models(reference, self.under_test, self.how, layers, inside, sides=sides), plan)
         except VerificationError as error:
             changes = [] if sides is None or type(error) is not VerificationError else sides.changes()
             if not changes:

@@ -10,11 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.files.stripped import stripped_file
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
+from graphir.graph import Graph
 from graphir.ops import traits_of
 from graphir.ops.traits import Rounding
+from graphir.structure.extract import uses_of
 
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 FLOAT = 1
@@ -154,6 +157,22 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
             if name and any(map(_draws, (node, *inside.get(name, ()))))
         ),
         external=any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer),
+    )
+
+
+def structure_of(graph: Graph) -> Structure:
+    """Return the structure of a graph, each value by all names that it has here and in the model it came from."""
+    values = [*graph.inputs, *graph.parameters, *(value for node in graph.nodes for value in node.outputs)]
+    named = [(name, value) for value in values for name in (value.name, *value.sources)]
+    made = {node: (node.op.name, tuple(value.name for value in uses_of(node))) for node in graph.nodes}
+    drawing = {node for node in graph.nodes if node.op.rounding is Rounding.DRAWS}
+    return Structure(
+        inputs=tuple(name for name, value in named if value.producer is None and value.tensor is None),
+        outputs=tuple(value.name for value in graph.outputs),
+        producers={name: made[value.producer] for name, value in named if value.producer is not None},
+        external=False,
+        typed={name: CODES[value.dtype] for name, value in named if value.dtype is not None},
+        random=frozenset(name for name, value in named if value.producer in drawing),
     )
 
 

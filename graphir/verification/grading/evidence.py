@@ -214,7 +214,7 @@ def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[A
 def _is_fixed(bench: Bench, source: str) -> bool:
     """Return whether one of the reference's outputs is known to depend on no input; a capture, which has one set of
     inputs and cannot be asked about others, is believed."""
-    live = None if bench.wiring is None else bench.wiring.live
+    live = None if bench.inside is None else bench.inside.live
     return not bench.feeds or bench.reference.recorded or (live is not None and source not in live)
 
 

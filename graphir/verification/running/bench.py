@@ -24,7 +24,6 @@ from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.converters.onnx.files.structure import Structure
-    from graphir.verification.running.heads import Wiring
 
 View = Callable[[Array], Array]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
@@ -89,7 +88,7 @@ class ComparedPair:
 @dataclass(frozen=True)
 class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
-    `wiring` what is known of the reference's inside. `alone` says that what passes without a floor need not be
+    `inside` what is known of the reference's inside. `alone` says that what passes without a floor need not be
     explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
     values pass is asked, not by which verdict they do not. `made_of` says that the candidate was written from the
     reference; `judged` holds what its parts showed on these feeds, once that was asked."""
@@ -100,7 +99,7 @@ class Bench:
     rounding: Rounding
     layers: Mapping[str, str]
     limits: Limits
-    wiring: Wiring | Structure | None = None
+    inside: Structure | None = None
     alone: bool = False
     passing: bool = False
     made_of: bool = False
@@ -300,7 +299,7 @@ class Bench:
                     runs = (pair.aligned(run[pair.asked.name]) for run in (first, rerun))
                     self._note_random(pair, "the candidate without optimisations", *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
-        if differing and self.wiring is not None and self.wiring.random:
+        if differing and self.inside is not None and self.inside.random:
             for _ in range(RUNS_FOR_CHANCE):
                 for source, array in self.reference.itself.stream(self.feeds, list(differing)):
                     pair = differing[source]

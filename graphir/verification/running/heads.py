@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -13,47 +12,8 @@ from graphir.ops.traits import Rounding, Saturation
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
-    from graphir.graph import Graph
 
-# The distance from 1 to the next number.
-COARSE = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS})
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What is known of the inside of a reference that is run by its own framework, from the graph that it became.
-
-    `steps` are those of the coarsest type that each value came through, by all of its names, where that is coarser than
-    float32. `live` are the values that depend on an input, `random` those that are drawn; `quantizes` says that real
-    numbers are rounded to quantized ones on the way.
-    """
-
-    steps: Mapping[str, float]
-    live: frozenset[str]
-    random: frozenset[str]
-    quantizes: bool
-
-    @staticmethod
-    def of(graph: Graph) -> Wiring:
-        """Return that of a graph, without its subgraphs.
-
-        A node without operands may draw numbers, and one with graphs inside may use any value: both count as live.
-        """
-        steps = {value: COARSE.get(str(value.dtype), 0.0) for value in (*graph.inputs, *graph.parameters)}
-        live, drawn = set(graph.inputs), []
-        for node in graph.nodes:
-            operands = [operand for operand in node.inputs if operand is not None]
-            if not operands or node.subgraphs or not live.isdisjoint(operands):
-                live.update(node.outputs)
-            before = max((steps.get(operand, 0.0) for operand in operands), default=0.0)
-            steps |= {value: max(COARSE.get(str(value.dtype), 0.0), before) for value in node.outputs}
-            drawn += [value.name for value in node.outputs if node.op.rounding is Rounding.DRAWS]
-        return Wiring(
-            {name: step for value, step in steps.items() if step for name in (value.name, *value.sources)},
-            frozenset(name for value in live for name in (value.name, *value.sources)), frozenset(drawn),
-            any(node.op.rounding is Rounding.QUANTIZES for node in graph.nodes),
-        )  # fmt: skip
 
 
 def is_shiftless(operator: str) -> bool:

@@ -15,7 +15,6 @@ from graphir.inputs.draws import is_measured, perturbed
 from graphir.verification.numbers.compare import same
 
 from .candidate import KEPT_SHARE, OnnxCandidate
-from .heads import COARSE
 
 Feeds = Mapping[str, Array]
 # Two moved runs may move a number alike by chance; each more costs a run of the model.
@@ -26,6 +25,7 @@ STIRRED = 2.0**-4
 WEIGHTS_MOVED, WEIGHTS_CONSIDERED = 4, 32
 # Elements of a weight that is moved: 16 MB of float32.
 LARGEST_MOVED = 1 << 22
+NARROW = ("float16", "bfloat16")
 
 
 class Rounding:
@@ -188,6 +188,6 @@ def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Ite
     """Yield the inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
     for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
         for name, array in candidate.run(feeds, names).items():
-            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in COARSE
+            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name

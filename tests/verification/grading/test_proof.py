@@ -48,7 +48,7 @@ def on_one_set(reference: Path, candidate: Path, feeds: Any = None) -> Verificat
     source = RuntimeReference(reference)
     with OnnxCandidate(candidate) as under_test:
         fed = FEEDS if feeds is None else feeds
-        return compare_models(Models(source, under_test, wiring=source.structure), fed).report
+        return compare_models(Models(source, under_test, inside=source.structure), fed).report
 
 
 X = "g (float[3, 6] x) => "
