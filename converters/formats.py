@@ -116,7 +116,8 @@ class Source:
     operators, those of subgraphs included.
 
     `folded` are those of its weights, by name, that are part of others in the graph; `runnable` is the file that
-    onnxruntime runs as it is, if this is one.
+    onnxruntime runs as it is, if this is one. `is_graph` says that the file states the graph itself, so that nothing
+    was translated.
     """
 
     format: str
@@ -126,6 +127,7 @@ class Source:
     operators: Mapping[str, int]
     folded: Mapping[str, Tensor] = field(default_factory=dict)
     runnable: Path | None = None
+    is_graph: bool = False
 
     def parameters(self) -> dict[str, Tensor]:
         """Return the weights that it holds, by its own names."""
@@ -141,15 +143,20 @@ class Source:
         from graphir.converters.parts import cut_graph
 
         graph = cut_graph(self.graph, outputs, inputs, given)
-        return Source(self.format, graph, self.files, self.description, count_operators(graph))
+        return Source(
+            self.format, graph, self.files, self.description, count_operators(graph), is_graph=self.is_graph
+        )
 
     def judges(self, against: str, live: Live | None = None) -> list[Judge]:
-        """Who can compute it, other than its graph in onnxruntime: none. `against` is `auto`, `live` or `reference`,
+        """Return who can compute it, other than its graph in onnxruntime. `against` is `auto`, `live` or `reference`,
         `live` says where a live framework runs.
 
-        Raises VerificationError for a live framework that was asked for and is not there.
+        A format that has nobody leaves this as it is: its import then counts as not proven, unless the file states
+        the graph itself. Raises VerificationError for a live framework that was asked for and is not there.
         """
-        return []
+        if self.is_graph:
+            return []
+        return [Judge(note=f"the imported graph was the reference: nothing else computes {self.format} models")]
 
     def planner(self, dtypes: Mapping[str, Any] | None = None) -> Any | None:
         """Return its own records with their sizes, for the memory planner of its framework; None where that has none.

@@ -32,7 +32,7 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
         check_given(given, {value.name: getattr(value.declared, "shape", None) for value in graph.inputs})
         fix_types(graph, options.shapes, options.dtypes)
     described = Description(graph.name, Path(path).name)
-    return Source("graphir", graph, [os.fspath(path)], described, count_operators(graph))
+    return Source("graphir", graph, [os.fspath(path)], described, count_operators(graph), is_graph=True)
 
 
 class OwnTarget:

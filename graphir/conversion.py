@@ -322,7 +322,7 @@ def _include_import(exported: VerificationReport, taken_in: VerificationReport) 
         return taken_in
     exported.unproven += [said for said in taken_in.unproven if said not in exported.unproven]
     exported.seconds += taken_in.seconds
-    exported.notes.append(f"the import was held against {taken_in.reference}: {taken_in.verdict.value}")
+    exported.notes.append(f"the import was compared with {taken_in.reference}: {taken_in.verdict}")
     return exported
 
 

@@ -14,8 +14,8 @@ def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
     """Return the elements of the source's weights, those in subgraphs included, by name; of those that are `used`
     only."""
     tensors: dict[str, Tensor] = {}
-    for value in used_weights(graph) if used else _parameters(graph):
-        if value.sources and value.tensor is not None:
+    for value in used_weights(graph) if used else _weights(graph):
+        if value.tensor is not None:
             name = value.name if value.name not in tensors else f"{value.graph.name}/{value.name}"
             tensors[name] = value.tensor
     return tensors
@@ -23,7 +23,18 @@ def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
 
 def used_weights(graph: Graph) -> Iterator[Value]:
     """Return the parameters that are weights of the source and that something uses, those in subgraphs included."""
-    return (value for value in _parameters(graph) if value.sources and value.is_needed)
+    return (value for value in _weights(graph) if value.is_needed)
+
+
+def has_source_names(graph: Graph) -> bool:
+    """Return whether values have names in a source, by which its weights are told from constants. Of a graph that was
+    built node by node none has one: there every parameter is a weight."""
+    return any(value.sources for value in graph.values)
+
+
+def _weights(graph: Graph) -> Iterator[Value]:
+    named = has_source_names(graph)
+    return (value for value in _parameters(graph) if value.sources or not named)
 
 
 def _parameters(graph: Graph) -> Iterator[Value]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphir.analysis.contents import stored_bytes
+from graphir.analysis.contents import has_source_names, stored_bytes
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.normalization import BatchNormalization
@@ -95,6 +95,7 @@ class Counting:
         self._left = dict(stored or {})  # of each weight, the elements that no layer has counted
         self._seen: set[object] = set()
         # Where the elements of weights are not there, what has elements was computed from none.
+        self._named = has_source_names(graph)
         self._bare = not stored and any(value.tensor is None and value.sources for value in graph.parameters)
         self.unsized: list[str] = []
         self.open_loops: list[str] = []
@@ -180,7 +181,7 @@ class Counting:
 
     def _is_weight(self, value: Value) -> bool:
         """Return whether a value is one of the source's weights, or a part of one, and no constant of its own."""
-        if not value.sources or not value.is_parameter:
+        if not value.is_parameter or (self._named and not value.sources):
             return False
         if value.tensor is None:
             return True

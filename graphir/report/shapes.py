@@ -99,9 +99,12 @@ def values(graph: Graph) -> list[dict[str, Any]]:
 
     The values of a subgraph follow its node, their names behind the node's.
     """
+    from graphir.analysis.contents import has_source_names
+
     outputs = set(graph.outputs)
     parameters = set(graph.parameters)
-    shown = [*graph.inputs, *(value for value in graph.parameters if value.sources or value in outputs)]
+    named = has_source_names(graph)
+    shown = [*graph.inputs, *(value for value in graph.parameters if value.sources or not named or value in outputs)]
     return [*(_row(value, "", value in parameters, value in outputs) for value in shown), *_results(graph, "")]
 
 

@@ -50,6 +50,16 @@ def test_constants_of_the_conversion_are_no_parameters() -> None:
     assert weights(graph) == {}
 
 
+def test_parameters_of_a_graph_that_was_built_count() -> None:
+    graph = Graph()
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (2, 8)))
+    parameter = graph.add_parameter("w", Tensor.of(np.ones((8, 4), np.float32)))
+    graph.set_outputs([graph.add(Gemm(), x, parameter)])
+    assert weights(graph) == {"w": parameter.tensor}
+    found = summarize(graph, weights(graph))
+    assert (found.parameters, found.parameter_bytes, found.unused) == (32, 128, ())
+
+
 def test_parameters_without_a_shape_are_named() -> None:
     graph = Graph()
     x = graph.add_input("x", TensorType(DType.FLOAT32))

@@ -73,6 +73,17 @@ def test_convert_from_each_source(model: Path, tmp_path: Path, source: str) -> N
     assert [step[0] for step in tiny.lines(tmp_path / "back.tiny")] == ["input", "relu", "minus"]
 
 
+def test_a_format_that_nothing_else_computes_is_not_proven(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(tiny.TinySource, "judges")
+    written = graphir.convert(model, tmp_path / "m.onnx", verify=True).verification
+    assert written is not None
+    for report in (written, graphir.verify(model, tmp_path / "m.onnx")):
+        assert report.verdict is Verdict.NOT_PROVEN
+        assert "nothing else computes tiny models" in report.to_text()
+
+
 def test_wrong_result_is_noticed(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tiny.MEANINGS, "minus", np.abs)
     report = graphir.convert(model, tmp_path / "m.onnx", verify=True, per_layer=True)
