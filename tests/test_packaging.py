@@ -58,7 +58,7 @@ def packages_in(folder: str, name: str) -> Iterator[str]:
 def test_pyproject_lists_the_packages_of_the_tree() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["tool"]["setuptools"]
     in_tree = {*packages_in("graphir", "graphir"), *packages_in("converters", "graphir.converters")}
-    assert settings["packages"] == sorted(in_tree)
+    assert settings["packages"] == sorted(in_tree), "packages of [tool.setuptools] in pyproject.toml, in order"
 
 
 @pytest.mark.parametrize(

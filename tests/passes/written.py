@@ -42,11 +42,11 @@ def feed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def run(model: onnx.ModelProto, sizes: dict[str, int] | None = None) -> Arrays:
-    """The outputs of one run over `feed`, without onnxruntime's optimisations; open sizes are those given."""
+    """The outputs of one run over `feed`, without onnxruntime's optimisations; open sizes are those given, others 2."""
     feeds = {}
     for item in model.graph.input:
         type_ = item.type.tensor_type
-        shape = tuple((sizes or {})[dim.dim_param] if dim.dim_param else dim.dim_value for dim in type_.shape.dim)
+        shape = tuple((sizes or {}).get(dim.dim_param, 2) if dim.dim_param else dim.dim_value for dim in type_.shape.dim)
         feeds[item.name] = feed(shape, onnx.helper.tensor_dtype_to_np_dtype(type_.elem_type))
     return run_model(model, feeds, optimize=False)
 

@@ -14,6 +14,7 @@ from graphir.converters.mxnet.exporting.lowered import LOWERED, Road
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.mxnet.exporting.ops.refused import REASONS
 from graphir.converters.onnx import from_model
+from graphir.converters.onnx.ops import export_table as onnx_exports
 from graphir.graph import Graph
 from graphir.ops import operator_table
 from tests.converters.mxnet import test_lowering
@@ -71,6 +72,13 @@ def tried() -> set[str]:
 def test_there_is_one_way(name: str) -> None:
     op = operator_table()[name]
     assert (op in export_table()) + (op in LOWERED) == 1, f"{name}: exporting/ops/, or a row of exporting/lowered.py"
+
+
+@pytest.mark.parametrize("name", sorted(op.__name__ for op in REASONS))
+def test_what_is_refused_is_not_composed(name: str) -> None:
+    """The lowering writes what ONNX's export composes, whatever the reason says."""
+    export = onnx_exports()[operator_table()[name]]
+    assert export.__name__ != "export_composed", f"{name}: a row of exporting/lowered.py, not of refused.py"
 
 
 @pytest.mark.parametrize("name", sorted(op.__name__ for op in LOWERED))
