@@ -46,7 +46,8 @@ def run(model: onnx.ModelProto, sizes: dict[str, int] | None = None) -> Arrays:
     feeds = {}
     for item in model.graph.input:
         type_ = item.type.tensor_type
-        shape = tuple((sizes or {}).get(dim.dim_param, 2) if dim.dim_param else dim.dim_value for dim in type_.shape.dim)
+        dims = type_.shape.dim
+        shape = tuple((sizes or {}).get(dim.dim_param, 2) if dim.dim_param else dim.dim_value for dim in dims)
         feeds[item.name] = feed(shape, onnx.helper.tensor_dtype_to_np_dtype(type_.elem_type))
     return run_model(model, feeds, optimize=False)
 
