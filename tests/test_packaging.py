@@ -44,9 +44,18 @@ def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+NAMED_EXTRAS = re.compile(r"(?:\.|graphir|graphir-converter|\.whl)\[([a-z0-9,-]+)\]['\" ]")
 FILES = project_files()
 TEXTS = [path for path in FILES if path.suffix not in BINARY]
 MODULES = [path for path in FILES if path.suffix == ".py" and shown(path).startswith(("graphir/", "converters/"))]
+
+
+def test_extras_that_pages_name_exist() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["project"]
+    pages = [path for path in FILES if path.suffix == ".md"]
+    lists = [found for path in pages for found in NAMED_EXTRAS.findall(path.read_text(encoding="utf-8"))]
+    assert {extra for found in lists for extra in found.split(",")} - set(settings["optional-dependencies"]) == set()
+    assert lists
 
 
 def packages_in(folder: str, name: str) -> Iterator[str]:
