@@ -20,7 +20,7 @@ CUTS = frozenset({"inputs", "outputs"})
 def read_model(path: PathLike, options: ModelOptions | None = None, manner: Manner | None = None) -> Source:
     """Open a model file and make its graph. Raises what `load` raises."""
     options, manner = options or ModelOptions(), manner or Manner()
-    expect_path(path, "the model")
+    expect_path(path, "the model file (save, verify and Session take a Graph)")
     if options.format is not None and options.format not in readable():
         raise ImportFailure(f"unknown source format {options.format!r}; expected one of {', '.join(readable())}")
     manner.tell(f"reading {path}")

@@ -28,6 +28,9 @@ def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | 
     differ."""
     if weight is None:
         return stated or None
+    if len(weight) < 3:
+        found = format_shape(weight)
+        raise ShapeError(f"W has the shape {found}, expected two axes of channels and one or more spatial ones")
     if not stated:
         return weight[2:]
     if len(stated) != len(weight) - 2:

@@ -160,6 +160,11 @@ def test_every_report_prints_a_text_for_people(name: str, graph: graphir.Graph, 
     assert isinstance(report.to_json(), dict)
 
 
+def test_a_graph_is_no_file(graph: graphir.Graph, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="save, verify and Session take a Graph.*: expected a path as text"):
+        graphir.convert(graph, tmp_path / "model.onnx")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", [*INSPECTED, "diff"])
 def test_what_is_no_model_is_told(name: str, graph: graphir.Graph) -> None:
     arguments = (3,) if name != "diff" else (3, graph)
