@@ -161,7 +161,7 @@ def test_every_report_prints_a_text_for_people(name: str, graph: graphir.Graph, 
 
 
 def test_a_graph_is_no_file(graph: graphir.Graph, tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="save, verify and Session take a Graph.*: expected a path as text"):
+    with pytest.raises(ArgumentError, match=r"save, verify and Session take a Graph.*: expected a path as text"):
         graphir.convert(graph, tmp_path / "model.onnx")  # type: ignore[arg-type]
 
 
