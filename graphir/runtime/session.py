@@ -89,16 +89,18 @@ class OnnxSession:
         self.computed: tuple[str, ...] = ()
         self._subject = current_subject()
         self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
+        self._start = partial(_start_session, runtime, source, options, chosen, providers == "auto")
+        self._started: Any = None
         try:
             with self._turn, step("the start of"):
-                self._session = _start_session(runtime, source, options, chosen, providers == "auto")
+                self._started = self._start()
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
                 raise
             whole = parts(source, _on_cpu(runtime, options))
             if whole is None:
                 raise
-            self._session = whole
+            self._started = whole
             self.computed = tuple(whole.computed)
             chosen = chosen[-1:] if providers == "auto" else chosen
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
@@ -118,6 +120,20 @@ class OnnxSession:
             name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
             for name in self.inputs
         }
+
+    @property
+    def _session(self) -> Any:
+        """onnxruntime's session."""
+        if self._started is None:
+            with subject(self._subject), step("the start of"):
+                self._started = self._start()
+        return self._started
+
+    def release(self) -> None:
+        """Let onnxruntime's session on the CPU go, with the weights that it made of the model's; the next run starts it
+        anew. Not for a model that draws: it would draw the same again."""
+        if self.providers == (PROVIDERS["cpu"],) and not self.computed:
+            self._started = None
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -146,7 +162,8 @@ class OnnxSession:
         `placement` raises."""
         if self.computed:
             return []  # a model in parts has a session for each, made when it is run
-        self.placement()
+        if not self._placement.is_known:
+            self.placement()
         return self._placement.nodes()
 
     def run(

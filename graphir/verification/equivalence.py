@@ -181,7 +181,8 @@ def compare_again(
     is a set without one.
     """
     _, first, asked = compared
-    bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, passing=True, alone=True)
+    bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, passing=True, alone=True,
+                    is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
     expected, results = _run_both(bench, asked)
     report = _empty_report(feeds)
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]

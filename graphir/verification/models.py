@@ -253,19 +253,23 @@ class _Check:
             def read() -> Graph:
                 return opened().graph
 
-            sides = self._sides(read)
+            is_same = self.graph is None and _are_same(path, self.given[0])
+            # Weights of the same bytes are not read once more where both graphs are read from one file.
+            sides = self._sides(read, path if is_same and not source.structure.external else None)
             plan = file_plan(read, options.shapes, self.how.feeds, self.how.seed, sessions, lambda: sides.candidate)
             report = self._check(source, plan, self.graph, sides, source.structure)
-            report.same_files = self.graph is None and report.ok and _are_same(path, self.given[0], sides)
+            report.same_files = is_same and report.ok and not (sides.changes() or sides.reason)
             return report
 
     def _plan(self, origin: Graph, sides: Sides) -> FeedPlan:
         inputs = self.under_test.session.inputs
         return plan_of(self.how.feeds, FeedRequest.of(origin, self.how.seed, inputs, lambda: sides.candidate))
 
-    def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
-        """Both graphs. That of a file that is run as it is is read where it is asked for."""
+    def _sides(self, reference: Graph | Callable[[], Graph], same: PathLike | None = None) -> Sides:
+        """Both graphs. That of a file that is run as it is is read where it is asked for, from a file of the `same`
+        bytes if there is one."""
         model, options = self.given
+        model = model if same is None else same
         return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
@@ -317,11 +321,11 @@ def _part_of(graph: Graph, options: ModelOptions) -> Graph:
     return cut_graph(graph, options.outputs, options.inputs, options) if options.is_cut else graph
 
 
-def _are_same(first: PathLike, second: PathLike, sides: Sides) -> bool:
-    """Return whether two paths lead to one file, or to files of the same bytes and external weights."""
+def _are_same(first: PathLike, second: PathLike) -> bool:
+    """Return whether two paths lead to one file, or to files of the same bytes."""
     if os.path.samefile(first, second):
         return True
-    if sides.changes() or sides.reason or os.path.getsize(first) != os.path.getsize(second):
+    if os.path.getsize(first) != os.path.getsize(second):
         return False
     regions = [FileRegion(os.fspath(path), 0, os.path.getsize(path)) for path in (first, second)]
     with SourceFiles() as files:

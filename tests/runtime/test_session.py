@@ -367,3 +367,16 @@ def test_a_session_is_called_by_position_and_by_name() -> None:
     graph.set_outputs([graph["d"], graph.add(Neg(), graph["d"])])
     both = Session(graph, providers="cpu")([5, 3], [1, 2])
     assert [list(array) for array in both] == [[4, 1], [-4, -1]]
+
+
+def test_a_session_that_was_let_go_starts_anew() -> None:
+    session = Session(models.net_graph(), providers="cpu")
+    expected, nodes = session.run({"data": X}), session.nodes()
+    session.release()
+    assert session._started is None
+    assert session.nodes() == nodes
+    assert session.outputs == tuple(expected)
+    assert session._started is None
+    found = session.run({"data": X})
+    assert session._started is not None
+    np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])

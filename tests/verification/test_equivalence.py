@@ -15,17 +15,23 @@ import pytest
 from graphir import verify
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.references import ReferenceEvaluator
+from graphir.converters.onnx import save
 from graphir.converters.onnx.files.structure import read_structure
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
+from graphir.safety import isolation
+from graphir.verification import equivalence
 from graphir.verification.equivalence import Models, compare_models
+from graphir.verification.numbers import compare as numbers
+from graphir.verification.numbers import limits
 from graphir.verification.numbers.compare import compare
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.heads import values_before_heads
+from graphir.verification.running.noise import Rounding
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
 from graphir.verification.verdict import Verdict
@@ -280,3 +286,30 @@ def test_what_came_through_float16_has_its_noise(tmp_path: Path) -> None:
     assert compare("y", ones, ones + np.float32(5e-4)).verdict is Verdict.BROKEN
     assert compare("y", ones, ones + np.float32(5e-4), step=step).verdict is Verdict.NOISE
     assert compare("y", ones, ones + np.float32(0.05), step=step).verdict is Verdict.SUSPICIOUS
+
+
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_rounding_of_the_same_nodes_is_measured_on_the_first_set_only(
+    is_proven: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference computes what the candidate does without optimisations then: a run of that shows nothing else."""
+    paths = [save(models.net_graph(), tmp_path / f"{name}.onnx")[0] for name in "ab"]
+    measured: list[Any] = []
+    runs = Rounding.runs
+
+    def noted(rounding: Rounding, names: Any, **options: Any) -> Any:
+        measured.append(names)
+        return runs(rounding, names, **options)
+
+    monkeypatch.setattr(Rounding, "runs", noted)
+    monkeypatch.setattr(isolation, "_may_fork", False)
+    monkeypatch.setattr(equivalence, "HEAVY", 1.0 if is_proven else 1e9)
+    for module, name in ((limits, "NOISE_LEAST"), (numbers, "PLAIN_NOISE")):
+        monkeypatch.setattr(module, name, 0.0)  # every difference asks for a floor
+    report = verify(*paths)
+    assert report.ok
+    assert len(report.sets) > 1
+    assert all(any(output.relative for output in one.outputs) for one in report.sets)
+    further = [output for one in report.sets[1:] for output in one.outputs]
+    assert all(output.floor == pytest.approx(output.relative) for output in further) or not is_proven
+    assert (len(measured) == 1) if is_proven else (len(measured) >= len(report.sets))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,8 +91,9 @@ class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
     `inside` what is known of the reference's inside. `alone` says that what passes without a floor need not be
     explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
-    values pass is asked, not by which verdict they do not. `made_of` says that the candidate was written from the
-    reference; `judged` holds what its parts showed on these feeds, once that was asked."""
+    values pass is asked, not by which verdict they do not. With `is_twin` the reference is known to compute what the
+    candidate does without optimisations: how they differ is what these move. `made_of` says that the candidate was
+    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -102,6 +104,7 @@ class Bench:
     inside: Structure | None = None
     alone: bool = False
     passing: bool = False
+    is_twin: bool = False
     made_of: bool = False
     judged: dict[str, Any] = field(default_factory=dict)
 
@@ -201,17 +204,25 @@ class Bench:
             if not self.limits.is_settled(pair.result, alone=self.alone)
             and not (self.passing and self._is_beyond(pair))
         ]  # fmt: skip
-        if not still_open:
+        if self.is_twin:
+            for pair in still_open:
+                self._see(pair, pair.expected)
+        settled = partial(self.limits.is_settled, alone=self.alone)
+        if all(settled(pair.result, again=False) for pair in still_open):
             return
         names = list(dict.fromkeys(pair.asked.name for pair in still_open))
         for turn, run in enumerate(self.rounding.runs(names, coarse=coarse, passed=passed)):
             for pair in still_open:
                 if pair.asked.name in run:
-                    pair.floor = pair.floor.seen(pair.found, pair.aligned(run[pair.asked.name]))
-                    pair.result = self.graded(pair, pair.floor)
+                    self._see(pair, pair.aligned(run[pair.asked.name]))
             del run
-            if all(self.limits.is_settled(pair.result, alone=self.alone, again=turn > 0) for pair in still_open):
+            if all(settled(pair.result, again=turn > 0) for pair in still_open):
                 return
+
+    def _see(self, pair: ComparedPair, again: Array) -> None:
+        """Grade a pair anew, now that a run of the candidate gave `again`, which differs by rounding."""
+        pair.floor = pair.floor.seen(pair.found, again)
+        pair.result = self.graded(pair, pair.floor)
 
     def _is_beyond(self, pair: ComparedPair) -> bool:
         plain = all(array.dtype in (np.float32, np.float64) for array in (pair.expected, pair.found))

@@ -44,6 +44,9 @@ SESSIONS_KEPT = 4
 # more than this share of the budget. What two sessions compute differs by rounding, and is kept apart.
 RUNS_KEPT = 8
 KEPT_SHARE = 128
+# A comparison is to take 1.5 times the weights and the budget at most. Weights that stay mapped are in memory three
+# times, of both models and in the layout that suits the processor, and values take up to half of the budget.
+MAPPED = 3
 Kind = tuple[str, ...]
 OUTPUTS: Kind = ("outputs",)
 
@@ -145,8 +148,7 @@ class OnnxCandidate:
         external = self.path.absolute().parent if self._mapped is None else self._mapped.weights
         if self._mapped is not None:
             return_memory_at_once(self.weight_bytes, self.memory)
-            # The weights of the two models that are compared are of about one size.
-            self._mapped.weights.are_dropped = 2 * self.weight_bytes > self.memory
+            self._mapped.weights.are_dropped = MAPPED * self.weight_bytes > self.memory
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
@@ -228,6 +230,8 @@ class OnnxCandidate:
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
             results = as_arrays(self.session.run(feeds, outputs), self.keys)
+            if self._optimize and self.is_tight and not self.structure.drawn:
+                self.session.release()  # fused weights are copies, for which the other model's weights need the room
             self._recent.keep(given, results, (self.fitting, OUTPUTS))
             return results
         given_outputs = self.structure.outputs if self._opened else self.session.outputs
@@ -304,7 +308,8 @@ class OnnxCandidate:
 
     def _session_with_outputs(self, names: Sequence[str], turned: bool) -> OnnxSession:
         """Return a session on the model with more outputs, without optimisations, of which these would prevent some,
-        unless it is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights.
+        unless it is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights or memory
+        is scarce.
 
         Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
@@ -315,7 +320,8 @@ class OnnxCandidate:
         key = (*names, "turned" * turned, "", *self._opened)
         session = self._extended.pop(key, None)
         if session is None:
-            while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
+            most = 1 if self._mapped is None or self.is_tight else SESSIONS_KEPT
+            while self._extended and len(self._extended) >= most:
                 self._extended.pop(next(iter(self._extended)))
             weights, defaults = self.structure.weights, self.structure.defaults
             opened = {name: weights[name] for name in self._opened if name not in defaults}

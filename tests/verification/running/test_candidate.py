@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 
 from graphir.converters.onnx import save
 from graphir.converters.onnx.files.structure import read_structure
@@ -111,6 +111,33 @@ def test_the_session_of_a_slice_is_used_again(tmp_path: Path) -> None:
         assert candidate._session_with_outputs(["fc_output"], turned=False) is first
         assert candidate._session_with_outputs(["fc_output"], turned=True) is not first
         assert candidate._session_with_outputs(["conv0_output"], turned=False) is not first
+
+
+@pytest.mark.parametrize(("memory", "is_held"), [(1 << 30, True), (1, False)])
+def test_where_memory_is_scarce_the_session_is_let_go_behind_a_run(memory: int, is_held: bool) -> None:
+    with OnnxCandidate(models.net_graph(), memory=memory) as candidate:
+        first, again = (candidate.run({"data": X})["softmax_output"] for _ in range(2))
+        assert (candidate.session._started is not None) == is_held
+        np.testing.assert_array_equal(first, again)
+
+
+def test_a_session_that_draws_is_held(tmp_path: Path) -> None:
+    """Started anew it would draw the same, and pass for one that does not draw."""
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    nodes = [
+        helper.make_node("RandomUniformLike", ["x"], ["d"], seed=1.0),
+        helper.make_node("Add", ["x", "d"], ["sum"]),
+        helper.make_node("Mul", ["sum", "w"], ["y"]),
+    ]
+    weight = numpy_helper.from_array(np.ones((2, 3), np.float32), "w")
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+    graph = helper.make_graph(nodes, "g", [value], [output], [weight])
+    path = tmp_path / "draws.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    with OnnxCandidate(path, memory=1) as candidate:
+        assert candidate.is_tight
+        first, again = (candidate.run({"x": np.zeros((2, 3), np.float32)})["y"] for _ in range(2))
+    assert not np.array_equal(first, again)
 
 
 def test_the_session_gives_what_is_before_a_softmax_where_it_is_named() -> None:
