@@ -254,8 +254,9 @@ class _Check:
                 return opened().graph
 
             is_same = self.graph is None and _are_same(path, self.given[0])
-            # Weights of the same bytes are not read once more where both graphs are read from one file.
-            sides = self._sides(read, path if is_same and not source.structure.external else None)
+            # The same bytes are one graph, whose weights are not read once more, unless these lie in other files.
+            is_one = is_same and not source.structure.external and options == self.given[1]
+            sides = Sides(read, read) if is_one else self._sides(read)
             plan = file_plan(read, options.shapes, self.how.feeds, self.how.seed, sessions, lambda: sides.candidate)
             report = self._check(source, plan, self.graph, sides, source.structure)
             report.same_files = is_same and report.ok and not (sides.changes() or sides.reason)
@@ -265,11 +266,9 @@ class _Check:
         inputs = self.under_test.session.inputs
         return plan_of(self.how.feeds, FeedRequest.of(origin, self.how.seed, inputs, lambda: sides.candidate))
 
-    def _sides(self, reference: Graph | Callable[[], Graph], same: PathLike | None = None) -> Sides:
-        """Both graphs. That of a file that is run as it is is read where it is asked for, from a file of the `same`
-        bytes if there is one."""
+    def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
+        """Both graphs. That of a file that is run as it is is read where it is asked for."""
         model, options = self.given
-        model = model if same is None else same
         return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
