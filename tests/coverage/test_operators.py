@@ -123,7 +123,7 @@ def test_says_what_is_computed(name: str) -> None:
 def test_every_operator_is_held_against_a_runtime(of_suite: set[str]) -> None:
     unproven = set(operator_table()) - of_suite - set(TEXTS) - set(WITHOUT_ONNX)
     assert unproven == set(), (
-        "no model proves their types: a row of TEXTS, or of WITHOUT_ONNX for what ONNX has not, with its live cases"
+        "no model proves their types: a row of TEXTS, or one of WITHOUT_ONNX that names its live cases"
     )
 
 

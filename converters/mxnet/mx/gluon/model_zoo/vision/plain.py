@@ -48,7 +48,7 @@ class AlexNet(Classifier):
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-        def conv(channels: int, kernel: int, stride: int, pad: int) -> nn.Conv2D:
+        def conv(channels: int, kernel: int, stride: int, pad: int) -> Any:
             return nn.Conv2D(channels, kernel, stride, pad, activation="relu")
 
         with self.name_scope():

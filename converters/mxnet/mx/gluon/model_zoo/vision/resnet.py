@@ -10,7 +10,7 @@ from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
 from graphir.converters.mxnet.mx.gluon.model_zoo.vision.plain import Classifier, chain, conv_bn, relu
 
 
-def conv3x3(channels: int, stride: int, in_channels: int) -> nn.Conv2D:
+def conv3x3(channels: int, stride: int, in_channels: int) -> Any:
     """Return a 3x3 convolution without bias that keeps the size at stride 1."""
     return nn.Conv2D(channels, 3, stride, 1, use_bias=False, in_channels=in_channels)
 
