@@ -7,7 +7,7 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import Dim, DType, TensorType, product
 
-from .base import Operand, Operator, family, normalize_axis, operator, refine
+from .base import Operand, Operator, family, like_result, normalize_axis, operator
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
 from .traits import POSITIVE, SHARE, SIGNED_SHARE, Decision, Elementwise, Rounding, Saturation
 from .work import INFERENCE, Each
@@ -20,14 +20,12 @@ class _Activation(Operator):
     takes = (FLOATS,)
     rounding, saturates, elementwise = Rounding.OF_ONE, Saturation.NONE, Elementwise.ALONE
     work = Each()
+    infer_inputs = like_result
 
     def infer(self, x: TensorType) -> TensorType:
         if x.dtype is not None and not x.dtype.is_float:
             raise ShapeError(f"X is {x.dtype}, expected a floating point dtype")
         return x
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
 
 @operator
@@ -213,6 +211,7 @@ class Dropout(Operator):
     work = INFERENCE
     seed: int | None = None
     noise: Noise = Noise.ZEROS
+    infer_inputs = like_result
 
     def infer(self, data: TensorType, ratio: Operand = None, training_mode: Operand = None) -> tuple[TensorType, ...]:
         if training_mode is not None and training_mode.dtype not in (None, DType.BOOL):
@@ -221,9 +220,6 @@ class Dropout(Operator):
             if scalar is not None and scalar.shape is not None and _count(scalar) not in (1, None):
                 raise ShapeError(f"{name} is {scalar}, expected a scalar")
         return data, TensorType(DType.BOOL, data.shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
 
 
 def _count(operand: TensorType) -> int | None:

@@ -332,6 +332,11 @@ def normalize_axis(axis: int, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
+def like_result(op: Operator, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+    """Return the operands' types where the first one has that of the first result: what `infer_inputs` may be."""
+    return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
+
+
 def elements_of(values: Values, slot: int) -> Known | None:
     """Return the known elements of the operand in a slot, None where there are none or the operand is absent."""
     return values[slot] if slot < len(values) else None

@@ -7,7 +7,7 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import DType, TensorType
 
-from .base import Operand, Operator, operator, refine, same_dtype
+from .base import Operand, Operator, like_result, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import CONVERTIBLE, INTEGERS
 from .traits import Decision, Elementwise, Rounding
@@ -78,12 +78,10 @@ class BitwiseNot(Operator):
     takes = (INTEGERS,)
     rounding, decides, elementwise = Rounding.EXACT, Decision.NOTHING, Elementwise.ALONE
     work = Each()
+    infer_inputs = like_result
 
     def infer(self, x: TensorType) -> TensorType:
         return TensorType(_integer(x), x.shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
 
 @operator

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import ClassVar
+
 from graphir.errors import ShapeError
 from graphir.padding import Explicit, Padding, check_window, data_sizes, resolve, window_size
 from graphir.types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape, product, unify_dim, unify_shape
 
-from .base import Operand, operator, refine, same_dtype
+from .base import Operand, family, operator, refine, same_dtype
 from .dtypes import FLOATS
 from .steps import of_bias, of_deformed
 from .traits import COORDINATES, Rounding
@@ -41,24 +44,66 @@ def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | 
         raise ShapeError(f"W has the shape {format_shape(weight)}, expected the kernel {list(stated)}") from None
 
 
-@operator
-class Conv(Windowed):
-    """Convolution (cross-correlation) of X (N, C, D...) with W (M, C/group, K...), plus B (M) if given.
+@family
+class _Convolution(Windowed):
+    """What convolutions share with their transposes: X with W, plus B if given, whose types tell each other's.
 
-    Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows,
-    or `ceil(D / stride)` under SAME. `kernel_shape` may be left empty if W's shape is known. Empty `strides` and
-    `dilations` mean 1, an empty explicit padding 0. Source: ONNX Conv-22.
+    `reads_rows` says that W's first axis is that of X's channels, not that of the filters.
     """
 
     inputs = ("X", "W", "B?")
     takes = (FLOATS, FLOATS, FLOATS)
     rounding = Rounding.PRODUCTS
     work = Counted(of_bias)
+    reads_rows: ClassVar[bool] = False
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
     padding: Padding = Explicit()
     group: int = 1
+
+    @abstractmethod
+    def data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """Return the spatial sizes of X that give these, where they follow. Raises ShapeError where none does."""
+
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        x, w = operands[0], operands[1]
+        assert x is not None
+        assert w is not None
+        result = results[0]
+        dtype = same_dtype(*operands, result)
+        rank = len(self.kernel_shape) or (len(w.shape) - 2 if w.shape else None)
+        if rank is None and x.shape is not None:
+            rank = len(x.shape) - 2
+        if rank is None:
+            return tuple(refine(operand, None, dtype) for operand in operands)
+        channels = x.shape[1] if x.shape is not None else UNKNOWN
+        batch, filters = result.shape[:2] if result.shape is not None else (UNKNOWN, UNKNOWN)
+        if w.shape is not None and self.reads_rows:
+            channels = unify_dim(channels, w.shape[0])
+        elif w.shape is not None:
+            filters = unify_dim(filters, w.shape[0])
+            channels = unify_dim(channels, w.shape[1] * self.group)
+        kernel = self.kernel_shape or (w.shape[2:] if w.shape is not None else (UNKNOWN,) * rank)
+        sizes: Shape = (UNKNOWN,) * rank
+        if result.shape is not None and len(result.shape) == rank + 2:
+            sizes = self.data_sizes(result.shape[2:], kernel)
+        rows, columns = (channels, filters) if self.reads_rows else (filters, channels)
+        wanted = [
+            refine(x, (batch, channels, *sizes), dtype),
+            refine(w, (rows, columns // self.group, *kernel), dtype),
+        ]
+        return (*wanted, *(refine(bias, (filters,), dtype) for bias in operands[2:]))
+
+
+@operator
+class Conv(_Convolution):
+    """Convolution (cross-correlation) of X (N, C, D...) with W (M, C/group, K...), plus B (M) if given.
+
+    Output: (N, M, windows...), where an axis has `(D + before + after - ((K-1)*dilation + 1)) // stride + 1` windows,
+    or `ceil(D / stride)` under SAME. `kernel_shape` may be left empty if W's shape is known. Empty `strides` and
+    `dilations` mean 1, an empty explicit padding 0. Source: ONNX Conv-22.
+    """
 
     def infer(self, x: TensorType, w: TensorType, b: Operand = None) -> TensorType:
         dtype = same_dtype(x, w, b)
@@ -114,34 +159,8 @@ class Conv(Windowed):
             counts.append(windows)
         return tuple(counts)
 
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        x, w = operands[0], operands[1]
-        assert x is not None
-        assert w is not None
-        result = results[0]
-        dtype = same_dtype(*operands, result)
-        rank = len(self.kernel_shape) or (len(w.shape) - 2 if w.shape else None)
-        if rank is None and x.shape is not None:
-            rank = len(x.shape) - 2
-        if rank is None:
-            return tuple(refine(operand, None, dtype) for operand in operands)
-        channels = x.shape[1] if x.shape is not None else UNKNOWN
-        batch = result.shape[0] if result.shape is not None else UNKNOWN
-        filters = result.shape[1] if result.shape is not None else UNKNOWN
-        if w.shape is not None:
-            filters = unify_dim(filters, w.shape[0])
-            channels = unify_dim(channels, w.shape[1] * self.group)
-        kernel = self.kernel_shape or (w.shape[2:] if w.shape is not None else (UNKNOWN,) * rank)
-        sizes: Shape = (UNKNOWN,) * rank
-        if result.shape is not None and len(result.shape) == rank + 2:
-            sizes = data_sizes(result.shape[2:], kernel, self.strides, self.dilations, self.padding)
-        wanted = [
-            refine(x, (batch, channels, *sizes), dtype),
-            refine(w, (filters, channels // self.group, *kernel), dtype),
-        ]
-        if len(operands) > 2:
-            wanted.append(refine(operands[2], (filters,), dtype))
-        return tuple(wanted)
+    def data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return data_sizes(sizes, kernel, self.strides, self.dilations, self.padding)
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         w = operands[1]
@@ -162,22 +181,14 @@ class Conv(Windowed):
 
 
 @operator
-class ConvTranspose(Windowed):
+class ConvTranspose(_Convolution):
     """Transposed convolution of X (N, C, D...) with W (C, M/group, K...), plus B (M) if given.
 
     An axis of the output has `stride * (D - 1) + output_padding + (K-1)*dilation + 1 - before - after` elements; a
     given `output_shape` (spatial axes only) fixes it, and the padding follows from it. Source: ONNX ConvTranspose-22.
     """
 
-    inputs = ("X", "W", "B?")
-    takes = (FLOATS, FLOATS, FLOATS)
-    rounding = Rounding.PRODUCTS
-    work = Counted(of_bias)
-    kernel_shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    group: int = 1
+    reads_rows = True
     output_padding: tuple[int, ...] = ()
     output_shape: tuple[int, ...] = ()
     spatial = (*Windowed.spatial, "output_shape")
@@ -242,8 +253,7 @@ class ConvTranspose(Windowed):
         spread = (kernel[axis] - 1) * _spatial("dilations", self.dilations, rank, 1)[axis] + 1
         return (size - 1) * stride + extra + spread - sum(pads[axis])
 
-    def _data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        """Return the spatial sizes of X that give these, where they follow. Raises ShapeError where none does."""
+    def data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
         rank = len(sizes)
         if self.output_shape or not isinstance(self.padding, Explicit):
             return (UNKNOWN,) * rank
@@ -255,32 +265,6 @@ class ConvTranspose(Windowed):
                 raise ShapeError(f"no size of spatial axis {axis} gives {size} with the stride {stride}")
             results.append(steps // stride + 1 if isinstance(steps, int) or stride == 1 else UNKNOWN)
         return tuple(results)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        x, w = operands[0], operands[1]
-        assert x is not None
-        assert w is not None
-        result = results[0]
-        dtype = same_dtype(*operands, result)
-        rank = len(self.kernel_shape) or (len(w.shape) - 2 if w.shape else None)
-        if rank is None:
-            return tuple(refine(operand, None, dtype) for operand in operands)
-        channels = x.shape[1] if x.shape is not None else UNKNOWN
-        filters = result.shape[1] if result.shape is not None else UNKNOWN
-        if w.shape is not None:
-            channels = unify_dim(channels, w.shape[0])
-        batch = result.shape[0] if result.shape is not None else UNKNOWN
-        kernel = self.kernel_shape or (w.shape[2:] if w.shape is not None else (UNKNOWN,) * rank)
-        sizes: Shape = (UNKNOWN,) * rank
-        if result.shape is not None and len(result.shape) == rank + 2:
-            sizes = self._data_sizes(result.shape[2:], kernel)
-        wanted = [
-            refine(x, (batch, channels, *sizes), dtype),
-            refine(w, (channels, filters // self.group, *kernel), dtype),
-        ]
-        if len(operands) > 2:
-            wanted.append(refine(operands[2], (filters,), dtype))
-        return tuple(wanted)
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         x, w = operands[0], operands[1]

@@ -7,7 +7,7 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, TensorType, format_shape, unify_dim
 
-from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from .base import Operand, Operator, like_result, operator, refine, same_dtype, same_rank
 from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64
 from .steps import of_roi_align
@@ -134,6 +134,7 @@ class BoxNMS(Operator):
     force_suppress: bool = False
     in_format: BoxFormat = BoxFormat.CORNER
     out_format: BoxFormat = BoxFormat.CORNER
+    infer_inputs = like_result
 
     def infer(self, data: TensorType) -> TensorType:
         shape = same_rank(data, 3, "data")
@@ -143,9 +144,6 @@ class BoxNMS(Operator):
         if isinstance(shape[2], int) and shape[2] < least:
             raise ShapeError(f"data has the shape {format_shape(shape)}, expected at least {least} columns")
         return TensorType(data.dtype, shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
 
 @operator

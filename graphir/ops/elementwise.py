@@ -8,7 +8,7 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 from . import dtypes, elements
-from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
+from .base import Known, Operand, Operator, Values, like_result, operator, refine, same_dtype
 from .broadcasting import broadcast, wanted_shapes
 from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES, NUMBERS, SIGNED, WIDE_NUMBERS, DTypes
 from .elements import Function
@@ -25,12 +25,10 @@ class _Unary(Operator):
     rounding, elementwise = Rounding.ROUNDS, Elementwise.ALONE
     work = Each()
     follow: ClassVar[Function | None] = None
+    infer_inputs = like_result
 
     def infer(self, x: TensorType) -> TensorType:
         return x
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         function = type(self).follow
@@ -320,12 +318,10 @@ class Clip(Operator):
     rounding, decides, saturates = Rounding.EXACT, Decision.LIMITS, Saturation.BOUNDED
     elementwise = Elementwise.ALONE
     work = Each(2)
+    infer_inputs = like_result
 
     def infer(self, x: TensorType, low: Operand = None, high: Operand = None) -> TensorType:
         return TensorType(same_dtype(x, low, high), x.shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         result = values[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim, unify_shape
 
-from .base import Operand, Operator, operator, refine, same_dtype
+from .base import Operand, Operator, like_result, operator, refine, same_dtype
 from .traits import Rounding
 from .work import Counted, Open, Operands, Results
 
@@ -64,13 +64,11 @@ class _OfSquares(Operator):
     takes = (WIDE_FLOATS,)
     rounding = Rounding.STATISTICS
     work = Counted(_of_diagonal)
+    infer_inputs = like_result
 
     def infer(self, a: TensorType) -> TensorType:
         dims = _squares(a)
         return a if dims is None else TensorType(a.dtype, (*dims[0], dims[1], dims[1]))
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
 
 @operator

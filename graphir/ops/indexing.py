@@ -190,6 +190,11 @@ class _Scatter(Operator):
     def is_exact(self) -> bool:
         return self.reduction not in (Reduction.ADD, Reduction.MUL)
 
+    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
+        data, indices, updates = operands
+        dtype = results[0].dtype
+        return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
+
 
 @operator
 class ScatterElements(_Scatter):
@@ -209,11 +214,6 @@ class ScatterElements(_Scatter):
             _same_rank(data.shape, indices.shape, "indices")
         unify_shape(indices.shape, updates.shape)
         return TensorType(same_dtype(data, updates), data.shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        data, indices, updates = operands
-        dtype = results[0].dtype
-        return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         positions = _places(values[1])
@@ -267,11 +267,6 @@ class ScatterND(_Scatter):
                     raise ShapeError(f"index vectors of {length} exceed {format_shape(data.shape)}")
                 unify_shape(updates.shape, (*indices.shape[:-1], *data.shape[length:]))
         return TensorType(dtype, data.shape)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        data, indices, updates = operands
-        dtype = results[0].dtype
-        return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         positions = _places(values[1])

@@ -7,7 +7,7 @@ from typing import ClassVar
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, unify_dim
 
-from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype
+from .base import Operand, Operator, like_result, normalize_axis, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import FLOATS, DTypes
 from .steps import of_lrn
@@ -20,9 +20,7 @@ class _Elementwise(Operator):
 
     rounding = Rounding.STATISTICS
     inputs: ClassVar[tuple[str, ...]] = ("X",)
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
+    infer_inputs = like_result
 
 
 def _float(x: TensorType) -> None:

@@ -80,9 +80,6 @@ class _WindowPool(Windowed):
         sizes = data_sizes(shape[2:], self.kernel_shape, self.strides, self.dilations, self.padding)
         return (refine(operands[0], (*shape[:2], *sizes), results[0].dtype),)
 
-    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        return 0
-
 
 @operator
 class MaxPool(_WindowPool):
@@ -143,9 +140,6 @@ class _GlobalPool(Operator):
         shape = results[0].shape
         wanted = None if shape is None else (*shape[:2], *(UNKNOWN,) * (len(shape) - 2))
         return (refine(operands[0], wanted, same_dtype(*operands, results[0])),)
-
-    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        return 0
 
 
 @operator

@@ -18,6 +18,7 @@ from .base import (
     elements_of,
     expect_number,
     family,
+    like_result,
     normalize_axis,
     operator,
     refine,
@@ -167,6 +168,7 @@ class _Cumulative(Operator):
     reverse: bool = False
     fold: ClassVar[elements.Function]
     empty: ClassVar[int]
+    infer_inputs = like_result
 
     def infer(self, x: TensorType, axis: TensorType, *, values: Values) -> TensorType:
         check_indices(axis)
@@ -176,9 +178,6 @@ class _Cumulative(Operator):
         if numbers and x.shape is not None:
             normalize_axis(numbers[0], len(x.shape))
         return x
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return refine(operands[0], results[0].shape, results[0].dtype), operands[1]
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, axis = values[0], None if values[1] is None else values[1].integers()

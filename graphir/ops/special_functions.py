@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphir.types import TensorType
 
-from .base import Operand, Operator, operator, refine
+from .base import Operator, like_result, operator
 from .dtypes import FLOATS
 from .traits import Elementwise, Rounding
 from .work import Each
@@ -17,12 +17,10 @@ class _Function(Operator):
     takes = (FLOATS,)
     rounding, elementwise = Rounding.ROUNDS, Elementwise.ALONE
     work = Each()
+    infer_inputs = like_result
 
     def infer(self, x: TensorType) -> TensorType:
         return x
-
-    def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        return (refine(operands[0], results[0].shape, results[0].dtype),)
 
 
 @operator

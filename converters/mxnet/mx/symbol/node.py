@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, TypeVar
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.files.records import post_order as walk
@@ -13,6 +13,7 @@ from graphir.converters.mxnet.schema.signature import Signature
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION
 from graphir.safety.collector import paused_collector
 
+T = TypeVar("T")
 VERSION_PLACE = 2
 
 CASTS = frozenset(("amp_cast", "amp_multicast"))
@@ -128,26 +129,33 @@ def copied(entries: Iterable[Entry]) -> list[Entry]:
     return [(copies[id(node)], slot, version) for node, slot, version in heads]
 
 
-def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> NNVMGraph:
-    """Return what the entries depend on as records of a file, without the casts of mixed precision if asked."""
-    places: dict[int, int] = {}
-    passed: dict[tuple[int, int], tuple[int, int]] = {}  # what a cast that goes gave, and what it read
+def _kept(
+    entries: Sequence[Entry], places: dict[int, int], write: Callable[[int, int, int], T], remove_casts: bool
+) -> Iterator[tuple[Node, list[T]]]:
+    """Yield the nodes that the entries depend on, each with its inputs as `write` gives them for place, slot, version.
 
-    def moved(entry: Entry) -> tuple[int, int]:
-        node, slot, _ = entry
-        source = passed.get((id(node), slot)) if passed else None
-        return (places[id(node)], slot) if source is None else source
-
-    nodes: list[NNVMNode] = []
+    Casts of mixed precision are left out if asked. `places` gets the places of the nodes, by their ids.
+    """
+    passed: dict[tuple[int, int], T] = {}  # what a cast that goes gave, and what it read
     heads = {id(node) for node, *_ in entries}
     for node in post_order(entries):
-        inputs = [moved(entry) for entry in node.inputs]
+        inputs = [
+            passed.get((id(source), slot)) or write(places[id(source)], slot, version)
+            for source, slot, version in node.inputs
+        ]
         if remove_casts and node.op in CASTS:
             passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
             if id(node) not in heads:
                 continue
-        places[id(node)] = len(nodes)
-        nodes.append(node.record(inputs))
+        places[id(node)] = len(places)
+        yield node, inputs
+
+
+def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> NNVMGraph:
+    """Return what the entries depend on as records of a file, without the casts of mixed precision if asked."""
+    places: dict[int, int] = {}
+    kept = _kept(entries, places, lambda place, slot, version: (place, slot), remove_casts)
+    nodes = [node.record(inputs) for node, inputs in kept]
     return NNVMGraph(nodes, [(places[id(node)], slot) for node, slot, _ in entries], np_shape=np_shape)
 
 
@@ -227,24 +235,10 @@ def to_text(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
 
 def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, remove_casts: bool = False) -> str:
     places: dict[int, int] = {}
-    passed: dict[tuple[int, int], str] = {}  # what a cast that goes gave: the entry that it read
-
-    def place(entry: Entry) -> str:
-        node, slot, version = entry
-        source = passed.get((id(node), slot)) if passed else None
-        return f"[{places[id(node)]}, {slot}, {version}]" if source is None else source
-
     nodes: list[str] = []
     variables: list[int] = []
     rows = [0]
-    heads = {id(node) for node, *_ in entries}
-    for node in post_order(entries):
-        inputs = [place(entry) for entry in node.inputs]
-        if remove_casts and node.op in CASTS:
-            passed.update({(id(node), slot): source for slot, source in enumerate(inputs)})
-            if id(node) not in heads:
-                continue
-        places[id(node)] = len(nodes)
+    for node, inputs in _kept(entries, places, "[{}, {}, {}]".format, remove_casts):
         if node.is_variable:
             variables.append(len(nodes))
         rows.append(rows[-1] + node.outputs)
