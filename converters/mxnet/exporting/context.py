@@ -5,6 +5,7 @@ See `export_state` for how MXNet carries values.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NoReturn
 
@@ -146,6 +147,17 @@ def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> I
     return ((op, function) for op in ops)
 
 
+def fields_of(op: Operator, **renamed: str) -> dict[str, Any]:
+    """Return an operator's fields as attributes, by their names or those of `renamed`; enums as their texts."""
+    values = {renamed.get(name, name): getattr(op, name) for name in op.field_names}
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in values.items()}
+
+
+def direct(name: str, **renamed: str) -> ExportFunction:
+    """Write an operator as MXNet's of this name, which has the same operands and its fields (see `fields_of`)."""
+    return lambda node: node.emit(name, *node.entries(), **fields_of(node.op, **renamed))
+
+
 __all__ = [
     "DTYPES",
     "AnyNode",
@@ -157,7 +169,9 @@ __all__ = [
     "NeedsNumpyShape",
     "P",
     "Refusal",
+    "direct",
     "dtype_name",
+    "fields_of",
     "row",
     "rows",
     "table",

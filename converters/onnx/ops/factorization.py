@@ -24,24 +24,8 @@ from graphir.converters.onnx.ops.jacobi import (
     unstacked,
 )
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops import factorization as ir
-from graphir.ops.elementwise import (
-    Abs,
-    Add,
-    Cast,
-    Div,
-    Equal,
-    GreaterOrEqual,
-    Less,
-    Log,
-    Mul,
-    Neg,
-    Not,
-    Sign,
-    Sqrt,
-    Sub,
-    Where,
-)
 from graphir.ops.indexing import Gather
 from graphir.ops.reduction import ArgMax, ReduceL2, ReduceProd, ReduceSum
 from graphir.ops.shape import Expand, Shape, Squeeze, Unsqueeze
@@ -60,10 +44,10 @@ def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) ->
         (rest,) = states
         column = make(Gather(-1), rest, number)
         index = make(Unsqueeze(), number, make.vector(0))
-        scaled = make(Div(), column, make(Sqrt(), make(Gather(-1), column, index)))
-        outer = make(Mul(), make(Unsqueeze(), scaled, make.vector(-1)), make(Unsqueeze(), scaled, make.vector(-2)))
-        is_below = make(GreaterOrEqual(), places_of(make, size), number)
-        return Step([make(Sub(), rest, outer)], [make(Where(), is_below, scaled, make.number(0.0))])
+        scaled = make(ew.Div(), column, make(ew.Sqrt(), make(Gather(-1), column, index)))
+        outer = make(ew.Mul(), make(Unsqueeze(), scaled, make.vector(-1)), make(Unsqueeze(), scaled, make.vector(-2)))
+        is_below = make(ew.GreaterOrEqual(), places_of(make, size), number)
+        return Step([make(ew.Sub(), rest, outer)], [make(ew.Where(), is_below, scaled, make.number(0.0))])
 
     _, stacked = make.loop(size, [a if op.lower else turned(make, a)], step)
     return [unstacked(make, stacked, columns=op.lower)]
@@ -76,13 +60,13 @@ def _substitute_rows(make: Maker, matrix: Value, sides: Value, *, lower: bool, t
 
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (rest,) = states
-        at = number if forwards else make(Sub(), make.constant(size - 1, DType.INT64), number)
+        at = number if forwards else make(ew.Sub(), make.constant(size - 1, DType.INT64), number)
         index = make(Unsqueeze(), at, make.vector(0))
         factors = make(Gather(-2 if transpose else -1), matrix, at)
         pivot = make(Unsqueeze(), make(Gather(-1), factors, index), make.vector(-1))
-        row = make(Div(), make(Gather(-2), rest, index), pivot)
-        product = make(Mul(), make(Unsqueeze(), factors, make.vector(-1)), row)
-        return Step([make(Sub(), rest, product)], [make(Squeeze(), row, make.vector(-2))])
+        row = make(ew.Div(), make(Gather(-2), rest, index), pivot)
+        product = make(ew.Mul(), make(Unsqueeze(), factors, make.vector(-1)), row)
+        return Step([make(ew.Sub(), rest, product)], [make(Squeeze(), row, make.vector(-2))])
 
     _, stacked = make.loop(size, [sides], step)
     solution = unstacked(make, stacked)
@@ -107,19 +91,19 @@ def _eliminate_rows(make: Maker, matrix: Value, sides: Value | None) -> tuple[Va
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (rest,) = states
         index = make(Unsqueeze(), number, make.vector(0))
-        column = make(Abs(), make(Gather(-1), rest, number))
-        open_rows = make(GreaterOrEqual(), indices, number)
-        chosen = make(ArgMax(axis=-1), make(Where(), open_rows, column, make.number(-1.0)))
-        is_chosen = make(Unsqueeze(), make(Equal(), indices, chosen), make.vector(-1))
-        only = make(Where(), is_chosen, rest, make.number(0.0))
+        column = make(ew.Abs(), make(Gather(-1), rest, number))
+        open_rows = make(ew.GreaterOrEqual(), indices, number)
+        chosen = make(ArgMax(axis=-1), make(ew.Where(), open_rows, column, make.number(-1.0)))
+        is_chosen = make(Unsqueeze(), make(ew.Equal(), indices, chosen), make.vector(-1))
+        only = make(ew.Where(), is_chosen, rest, make.number(0.0))
         pivots = make(ReduceSum(), only, make.vector(-2))
-        exchanged = make(Where(), is_chosen, make(Gather(-2), rest, index), rest)
+        exchanged = make(ew.Where(), is_chosen, make(Gather(-2), rest, index), rest)
         pivot = make(Gather(-1), pivots, index)
-        ratio = make(Div(), make(Gather(-1), exchanged, index), pivot)
-        is_zero = make(Equal(), pivot, make.number(0.0))  # the column below is 0 as well
-        factors = make(Where(), is_zero, make.number(0.0), ratio)
-        rest = make(Sub(), exchanged, make(Mul(), factors, pivots))
-        moved = make(Not(), make(Equal(), chosen, number))
+        ratio = make(ew.Div(), make(Gather(-1), exchanged, index), pivot)
+        is_zero = make(ew.Equal(), pivot, make.number(0.0))  # the column below is 0 as well
+        factors = make(ew.Where(), is_zero, make.number(0.0), ratio)
+        rest = make(ew.Sub(), exchanged, make(ew.Mul(), factors, pivots))
+        moved = make(ew.Not(), make(ew.Equal(), chosen, number))
         return Step([rest], [make(Squeeze(), pivots, make.vector(-2)), moved])
 
     whole = matrix if sides is None else make(Concat(-1), matrix, sides)
@@ -154,13 +138,13 @@ def compose_sign_log_det(make: Maker, op: ir.SignLogDet, operands: Sequence[Valu
     rows, moved = _eliminate_rows(make, operands[0], None)
     pivots = diagonal(make, rows)
     ones = make.number(1.0)
-    exchanges = make(Squeeze(), make(Where(), moved, make(Neg(), ones), ones), make.vector(-1))
+    exchanges = make(Squeeze(), make(ew.Where(), moved, make(ew.Neg(), ones), ones), make.vector(-1))
     signs = [
-        make(ReduceProd(keepdims=False), make(Sign(), pivots), make.vector(-1)),
+        make(ReduceProd(keepdims=False), make(ew.Sign(), pivots), make.vector(-1)),
         make(ReduceProd(keepdims=False), exchanges, make.vector(0)),
     ]
-    logarithms = make(Log(), make(Abs(), pivots))
-    return [make(Mul(), *signs), make(ReduceSum(keepdims=False), logarithms, make.vector(-1))]
+    logarithms = make(ew.Log(), make(ew.Abs(), pivots))
+    return [make(ew.Mul(), *signs), make(ReduceSum(keepdims=False), logarithms, make.vector(-1))]
 
 
 def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Value]:
@@ -174,18 +158,19 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
         (whole,) = states
         index, last = make(Unsqueeze(), number, make.vector(0)), make.vector(-1)
         line = make(Gather(-2), whole, index)
-        tail = make(Where(), make(Less(), number, indices), line, zero)
+        tail = make(ew.Where(), make(ew.Less(), number, indices), line, zero)
         head = make(Gather(-1), line, index)
         length = make(ReduceL2(), make(Concat(-1), head, tail), last)
         behind = make(ReduceL2(), tail, last)
-        beta = make(Where(), make(Less(), head, zero), length, make(Neg(), length))
-        is_done = make(Equal(), behind, zero)
-        lead = make(Where(), is_done, one, make(Sub(), head, beta))
-        tau = make(Where(), is_done, zero, make(Div(), make(Sub(), beta, head), make(Where(), is_done, one, beta)))
-        unit = make(Cast(make.dtype), make(Equal(), indices, number))
-        vector = make(Add(), make(Div(), tail, lead), unit)
-        along = make(Mul(), make(ReduceSum(), make(Mul(), whole, vector), last), tau)
-        return Step([make(Sub(), whole, make(Mul(), along, vector))])
+        beta = make(ew.Where(), make(ew.Less(), head, zero), length, make(ew.Neg(), length))
+        is_done = make(ew.Equal(), behind, zero)
+        lead = make(ew.Where(), is_done, one, make(ew.Sub(), head, beta))
+        ratio = make(ew.Div(), make(ew.Sub(), beta, head), make(ew.Where(), is_done, one, beta))
+        tau = make(ew.Where(), is_done, zero, ratio)
+        unit = make(ew.Cast(make.dtype), make(ew.Equal(), indices, number))
+        vector = make(ew.Add(), make(ew.Div(), tail, lead), unit)
+        along = make(ew.Mul(), make(ReduceSum(), make(ew.Mul(), whole, vector), last), tau)
+        return Step([make(ew.Sub(), whole, make(ew.Mul(), along, vector))])
 
     batch = make(Shape(0, -2), a)
     shape = make(Concat(0), batch, make.vector(columns, columns))
@@ -194,7 +179,7 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
     axis = make.vector(-2)
     top = make(Slice(), whole, make.vector(0), make.vector(rows), axis)
     left = make(Slice(), top, make.vector(0), make.vector(rows), make.vector(-1))
-    lower = make(Where(), lower_triangle(make, rows), left, zero)
+    lower = make(ew.Where(), lower_triangle(make, rows), left, zero)
     product = turned(make, make(Slice(), whole, make.vector(rows), make.vector(2**31 - 1), axis))
     return [make(Slice(), product, make.vector(0), make.vector(rows), axis), lower]
 
@@ -207,8 +192,8 @@ def in_double(compose: Composition) -> Composition:
         if make.dtype is DType.FLOAT64:
             return compose(make, op, operands)
         wide = make.of(DType.FLOAT64)
-        results = compose(wide, op, [wide(Cast(DType.FLOAT64), value) for value in operands])
-        return [wide(Cast(make.dtype), value) for value in results]
+        results = compose(wide, op, [wide(ew.Cast(DType.FLOAT64), value) for value in operands])
+        return [wide(ew.Cast(make.dtype), value) for value in results]
 
     return widely
 

@@ -13,25 +13,8 @@ import numpy as np
 from graphir.converters.kernel.maker import Maker, Step
 from graphir.converters.kernel.refusals import Refusal
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops import factorization as ir
-from graphir.ops.elementwise import (
-    Abs,
-    Add,
-    Cast,
-    Div,
-    Equal,
-    Greater,
-    Less,
-    Mod,
-    Mul,
-    Neg,
-    Or,
-    Reciprocal,
-    Sign,
-    Sqrt,
-    Sub,
-    Where,
-)
 from graphir.ops.indexing import Gather, GatherElements
 from graphir.ops.linear import MatMul
 from graphir.ops.reduction import ArgMax, ReduceL2, ReduceMax, ReduceSum, TopK
@@ -128,9 +111,9 @@ def rounds_of(size: int) -> list[list[int]]:
 def _pairs(make: Maker, size: int, number: Value) -> Pairs:
     """Return the pairs of the iteration of that number."""
     rounds = rounds_of(size)
-    turn = make(Mod(), number, make.constant(len(rounds), DType.INT64))
+    turn = make(ew.Mod(), number, make.constant(len(rounds), DType.INT64))
     partner = make(Gather(0), make.constant(rounds, DType.INT64), turn)
-    meets = make(Equal(), make(Unsqueeze(), partner, make.vector(-1)), places_of(make, size))
+    meets = make(ew.Equal(), make(Unsqueeze(), partner, make.vector(-1)), places_of(make, size))
     return Pairs(partner, meets, unit_matrix(make, size, DType.BOOL))
 
 
@@ -139,21 +122,21 @@ def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
     zero, one, last = make.number(0.0), make.number(1.0), make.vector(-1)
     indices = places_of(make, size)
     entries = diagonal(make, products)
-    off_diagonal = make(ReduceSum(keepdims=False), make(Where(), pairs.meets, products, zero), last)
+    off_diagonal = make(ReduceSum(keepdims=False), make(ew.Where(), pairs.meets, products, zero), last)
     other = make(Gather(-1), entries, pairs.partner)
-    slope = make(Div(), make(Sub(), other, entries), make(Add(), off_diagonal, off_diagonal))
-    sign = make(Where(), make(Equal(), slope, zero), one, make(Sign(), slope))
-    root = make(Sqrt(), make(Add(), one, make(Mul(), slope, slope)))
-    tangent = make(Div(), sign, make(Add(), make(Abs(), slope), root))
-    stays = make(Or(), make(Equal(), off_diagonal, zero), make(Equal(), indices, pairs.partner))
-    tangent = make(Where(), stays, zero, tangent)
+    slope = make(ew.Div(), make(ew.Sub(), other, entries), make(ew.Add(), off_diagonal, off_diagonal))
+    sign = make(ew.Where(), make(ew.Equal(), slope, zero), one, make(ew.Sign(), slope))
+    root = make(ew.Sqrt(), make(ew.Add(), one, make(ew.Mul(), slope, slope)))
+    tangent = make(ew.Div(), sign, make(ew.Add(), make(ew.Abs(), slope), root))
+    stays = make(ew.Or(), make(ew.Equal(), off_diagonal, zero), make(ew.Equal(), indices, pairs.partner))
+    tangent = make(ew.Where(), stays, zero, tangent)
     # that of a pair's second row is the first one's: a rotation only if both agree to the last digit
-    others = make(Neg(), make(Gather(-1), tangent, pairs.partner))
-    tangent = make(Where(), make(Less(), indices, pairs.partner), tangent, others)
-    cosine = make(Reciprocal(), make(Sqrt(), make(Add(), one, make(Mul(), tangent, tangent))))
-    sine = make(Mul(), tangent, cosine)
-    spread = make(Where(), pairs.meets, make(Unsqueeze(), sine, last), zero)
-    return turned(make, make(Where(), pairs.diagonal, make(Unsqueeze(), cosine, last), spread))
+    others = make(ew.Neg(), make(Gather(-1), tangent, pairs.partner))
+    tangent = make(ew.Where(), make(ew.Less(), indices, pairs.partner), tangent, others)
+    cosine = make(ew.Reciprocal(), make(ew.Sqrt(), make(ew.Add(), one, make(ew.Mul(), tangent, tangent))))
+    sine = make(ew.Mul(), tangent, cosine)
+    spread = make(ew.Where(), pairs.meets, make(Unsqueeze(), sine, last), zero)
+    return turned(make, make(ew.Where(), pairs.diagonal, make(Unsqueeze(), cosine, last), spread))
 
 
 def _tolerance(make: Maker, size: int) -> Value:
@@ -164,7 +147,7 @@ def _tolerance(make: Maker, size: int) -> Value:
 def _any(make: Maker, condition: Value) -> Value:
     """Return whether a condition holds anywhere, as a scalar."""
     zero, one = make.number(0.0), make.number(1.0)
-    return make(Greater(), make(ReduceMax(keepdims=False), make(Where(), condition, one, zero)), zero)
+    return make(ew.Greater(), make(ReduceMax(keepdims=False), make(ew.Where(), condition, one, zero)), zero)
 
 
 def _unit(make: Maker, like: Value, size: int) -> Value:
@@ -181,8 +164,8 @@ def _order_rows(make: Maker, rows: Value, order: Value) -> Value:
 
 def _leads_below_zero(make: Maker, rows: Value) -> Value:
     """Return whether the largest component of each row (*, M, N) is negative, (*, M, 1)."""
-    lead = make(GatherElements(-1), rows, make(ArgMax(axis=-1), make(Abs(), rows)))
-    return make(Less(), lead, make.number(0.0))
+    lead = make(GatherElements(-1), rows, make(ArgMax(axis=-1), make(ew.Abs(), rows)))
+    return make(ew.Less(), lead, make.number(0.0))
 
 
 def _compose_in_double(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
@@ -191,7 +174,7 @@ def _compose_in_double(compose: Compose, make: Maker, a: Value) -> Sequence[Valu
     if make.dtype is DType.FLOAT64:
         return compose(make, a)
     wide = make.of(DType.FLOAT64)
-    return [wide(Cast(make.dtype), value) for value in compose(wide, wide(Cast(DType.FLOAT64), a))]
+    return [wide(ew.Cast(make.dtype), value) for value in compose(wide, wide(ew.Cast(DType.FLOAT64), a))]
 
 
 def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequence[Value]) -> Sequence[Value]:
@@ -214,19 +197,19 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
         pairs = _pairs(make, size, number)
         rotation = _rotation(make, size, pairs, matrix)
         matrix = make(MatMul(), make(MatMul(), rotation, matrix), turned(make, rotation))
-        matrix = make(Mul(), make(Add(), matrix, turned(make, matrix)), make.number(0.5))
-        sizes = make(Abs(), matrix)
-        off_diagonal = make(ReduceMax(), make(Where(), pairs.diagonal, make.number(0.0), sizes), axes)
-        limit = make(Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
-        condition = _any(make, make(Greater(), off_diagonal, limit))
+        matrix = make(ew.Mul(), make(ew.Add(), matrix, turned(make, matrix)), make.number(0.5))
+        sizes = make(ew.Abs(), matrix)
+        off_diagonal = make(ReduceMax(), make(ew.Where(), pairs.diagonal, make.number(0.0), sizes), axes)
+        limit = make(ew.Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
+        condition = _any(make, make(ew.Greater(), off_diagonal, limit))
         return Step([matrix, make(MatMul(), rotation, vectors)], (), condition)
 
     lower = lower_triangle(make, size)
-    start = make(Where(), lower, a, turned(make, a))
+    start = make(ew.Where(), lower, a, turned(make, a))
     matrix, vectors = make.loop(MOST_SWEEPS * len(rounds_of(size)), [start, _unit(make, a, size)], step)
     values, order = make.all(TopK(axis=-1, largest=False), diagonal(make, matrix), make.vector(size))
     vectors = _order_rows(make, vectors, order)
-    return [make(Where(), _leads_below_zero(make, vectors), make(Neg(), vectors), vectors), values]
+    return [make(ew.Where(), _leads_below_zero(make, vectors), make(ew.Neg(), vectors), vectors), values]
 
 
 def _svd(make: Maker, a: Value) -> Sequence[Value]:
@@ -239,10 +222,10 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
         pairs = _pairs(make, size, number)
         products = make(MatMul(), rows, turned(make, rows))
         rotation = _rotation(make, size, pairs, products)
-        lengths = make(Unsqueeze(), make(Sqrt(), diagonal(make, products)), last)
-        limit = make(Mul(), make(Mul(), lengths, turned(make, lengths)), _tolerance(make, size))
-        off_diagonal = make(Where(), pairs.diagonal, zero, make(Abs(), products))
-        condition = _any(make, make(Greater(), off_diagonal, limit))
+        lengths = make(Unsqueeze(), make(ew.Sqrt(), diagonal(make, products)), last)
+        limit = make(ew.Mul(), make(ew.Mul(), lengths, turned(make, lengths)), _tolerance(make, size))
+        off_diagonal = make(ew.Where(), pairs.diagonal, zero, make(ew.Abs(), products))
+        condition = _any(make, make(ew.Greater(), off_diagonal, limit))
         return Step([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), condition)
 
     count = MOST_SWEEPS * len(rounds_of(size))
@@ -250,8 +233,8 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
     lengths, order = make.all(TopK(axis=-1), make(ReduceL2(keepdims=False), rows, last), make.vector(size))
     rows, vectors = (_order_rows(make, value, order) for value in (rows, vectors))
     divisor = make(Unsqueeze(), lengths, last)
-    divisor = make(Where(), make(Equal(), divisor, zero), make.number(1.0), divisor)
-    rows = make(Div(), rows, divisor)
+    divisor = make(ew.Where(), make(ew.Equal(), divisor, zero), make.number(1.0), divisor)
+    rows = make(ew.Div(), rows, divisor)
     is_turned = _leads_below_zero(make, rows)
-    rows, vectors = (make(Where(), is_turned, make(Neg(), value), value) for value in (rows, vectors))
+    rows, vectors = (make(ew.Where(), is_turned, make(ew.Neg(), value), value) for value in (rows, vectors))
     return [turned(make, vectors), lengths, rows]

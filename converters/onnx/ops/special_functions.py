@@ -14,33 +14,9 @@ from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops import special_functions as ir
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import (
-    Abs,
-    Add,
-    And,
-    Cast,
-    Div,
-    Equal,
-    Exp,
-    Floor,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    Log,
-    Mul,
-    Neg,
-    Or,
-    Pow,
-    Reciprocal,
-    Round,
-    Sin,
-    Sqrt,
-    Sub,
-    Where,
-)
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.reduction import ReduceSum
@@ -95,65 +71,65 @@ WIDE = DType.FLOAT64
 def _ratio(make: Maker, x: Value, parts: tuple[Sequence[float], Sequence[float]]) -> Value:
     """Return a quotient of two polynomials."""
     last = make.vector(-1)
-    powers = make(Pow(), make(Unsqueeze(), x, last), make.constant([float(power) for power in range(8)], WIDE))
+    powers = make(ew.Pow(), make(Unsqueeze(), x, last), make.constant([float(power) for power in range(8)], WIDE))
     both = make(MatMul(), powers, make.constant([list(pair) for pair in zip(*parts, strict=True)], WIDE))
     top, bottom = make.all(Split(2, -1), both, make.vector(1, 1))
-    return make(Squeeze(), make(Div(), top, bottom), last)
+    return make(Squeeze(), make(ew.Div(), top, bottom), last)
 
 
 def compose_erf_inv(make: Maker, x: Value) -> Value:
     """Return a ratio of polynomials in the middle, two others of sqrt(-log((1 - |x|) / 2)) towards the ends."""
-    size, half, one = make(Abs(), x), make.number(0.5), make.number(1.0)
-    quarter = make(Mul(), x, half)
-    square = make(Sub(), make.number(0.180625), make(Mul(), quarter, quarter))
-    center = make(Mul(), quarter, _ratio(make, square, CENTER))
-    depth = make(Sqrt(), make(Neg(), make(Log(), make(Mul(), make(Sub(), one, size), half))))
-    middle = _ratio(make, make(Sub(), depth, make.number(1.6)), MIDDLE)
-    tail = _ratio(make, make(Sub(), depth, make.number(5.0)), TAIL)
-    outer = make(Where(), make(LessOrEqual(), depth, make.number(5.0)), middle, tail)
-    outer = make(Where(), make(Equal(), size, one), make.number(math.inf), outer)
-    signed = make(Where(), make(Less(), x, make.number(0.0)), make(Neg(), outer), outer)
-    result = make(Where(), make(LessOrEqual(), size, make.number(0.85)), center, signed)
-    return make(Mul(), result, make.number(math.sqrt(0.5)))
+    size, half, one = make(ew.Abs(), x), make.number(0.5), make.number(1.0)
+    quarter = make(ew.Mul(), x, half)
+    square = make(ew.Sub(), make.number(0.180625), make(ew.Mul(), quarter, quarter))
+    center = make(ew.Mul(), quarter, _ratio(make, square, CENTER))
+    depth = make(ew.Sqrt(), make(ew.Neg(), make(ew.Log(), make(ew.Mul(), make(ew.Sub(), one, size), half))))
+    middle = _ratio(make, make(ew.Sub(), depth, make.number(1.6)), MIDDLE)
+    tail = _ratio(make, make(ew.Sub(), depth, make.number(5.0)), TAIL)
+    outer = make(ew.Where(), make(ew.LessOrEqual(), depth, make.number(5.0)), middle, tail)
+    outer = make(ew.Where(), make(ew.Equal(), size, one), make.number(math.inf), outer)
+    signed = make(ew.Where(), make(ew.Less(), x, make.number(0.0)), make(ew.Neg(), outer), outer)
+    result = make(ew.Where(), make(ew.LessOrEqual(), size, make.number(0.85)), center, signed)
+    return make(ew.Mul(), result, make.number(math.sqrt(0.5)))
 
 
 def _sine_of_pi(make: Maker, x: Value) -> Value:
     """sin(pi x), of which the whole part is taken first: 0 of whole numbers."""
-    near, half = make(Round(), x), make.number(0.5)
-    sine = make(Sin(), make(Mul(), make(Sub(), x, near), make.number(math.pi)))
-    halved = make(Mul(), near, half)
-    is_even = make(Equal(), make(Floor(), halved), halved)
-    return make(Where(), is_even, sine, make(Neg(), sine))
+    near, half = make(ew.Round(), x), make.number(0.5)
+    sine = make(ew.Sin(), make(ew.Mul(), make(ew.Sub(), x, near), make.number(math.pi)))
+    halved = make(ew.Mul(), near, half)
+    is_even = make(ew.Equal(), make(ew.Floor(), halved), halved)
+    return make(ew.Where(), is_even, sine, make(ew.Neg(), sine))
 
 
 def _series(make: Maker, x: Value) -> tuple[Value, Value]:
     """Of x from 0.5 on: Lanczos's sum, and x + g - 0.5."""
     last = make.vector(-1)
     indices = make.constant([float(index) for index in range(len(LANCZOS))], WIDE)
-    terms = make(Div(), make.constant(LANCZOS, WIDE), make(Add(), make(Unsqueeze(), x, last), indices))
-    total = make(Add(), make(ReduceSum(keepdims=False), terms, last), make.number(LANCZOS_FIRST))
-    total = make(Mul(), total, make.number(math.sqrt(2 * math.pi)))
-    return total, make(Add(), x, make.number(LANCZOS_G - 0.5))
+    terms = make(ew.Div(), make.constant(LANCZOS, WIDE), make(ew.Add(), make(Unsqueeze(), x, last), indices))
+    total = make(ew.Add(), make(ReduceSum(keepdims=False), terms, last), make.number(LANCZOS_FIRST))
+    total = make(ew.Mul(), total, make.number(math.sqrt(2 * math.pi)))
+    return total, make(ew.Add(), x, make.number(LANCZOS_G - 0.5))
 
 
 def _reflect_below_half(make: Maker, x: Value) -> tuple[Value, Value]:
     """Return whether x is below 0.5, and 1 - x where it is."""
-    is_below = make(Less(), x, make.number(0.5))
-    return is_below, make(Where(), is_below, make(Sub(), make.number(1.0), x), x)
+    is_below = make(ew.Less(), x, make.number(0.5))
+    return is_below, make(ew.Where(), is_below, make(ew.Sub(), make.number(1.0), x), x)
 
 
 def _gamma_above(make: Maker, x: Value) -> Value:
     """Gamma of x from 0.5 on: of whole numbers from a table, which functions of integers need to the last digit."""
     one = make.number(1.0)
     total, shifted = _series(make, x)
-    exponent = make(Mul(), make(Sub(), x, make.number(0.5)), make.number(0.5))
-    root = make(Pow(), shifted, exponent)  # of the power, which would overflow before the result does
-    result = make(Mul(), make(Mul(), make(Mul(), root, make(Exp(), make(Neg(), shifted))), root), total)
-    inside = make(And(), make(GreaterOrEqual(), x, one), make(LessOrEqual(), x, make.number(LARGEST)))
-    is_whole = make(And(), inside, make(Equal(), make(Floor(), x), x))
-    index = make(Cast(DType.INT64), make(Where(), is_whole, x, one))
+    exponent = make(ew.Mul(), make(ew.Sub(), x, make.number(0.5)), make.number(0.5))
+    root = make(ew.Pow(), shifted, exponent)  # of the power, which would overflow before the result does
+    result = make(ew.Mul(), make(ew.Mul(), make(ew.Mul(), root, make(ew.Exp(), make(ew.Neg(), shifted))), root), total)
+    inside = make(ew.And(), make(ew.GreaterOrEqual(), x, one), make(ew.LessOrEqual(), x, make.number(LARGEST)))
+    is_whole = make(ew.And(), inside, make(ew.Equal(), make(ew.Floor(), x), x))
+    index = make(ew.Cast(DType.INT64), make(ew.Where(), is_whole, x, one))
     factorials = make.constant([0.0, *(float(math.factorial(number)) for number in range(LARGEST))], WIDE)
-    return make(Where(), is_whole, make(Gather(0), factorials, index), result)
+    return make(ew.Where(), is_whole, make(Gather(0), factorials, index), result)
 
 
 def compose_gamma(make: Maker, x: Value) -> Value:
@@ -161,35 +137,35 @@ def compose_gamma(make: Maker, x: Value) -> Value:
     zero = make.number(0.0)
     is_below, other = _reflect_below_half(make, x)
     far = make.number(BEYOND)
-    above = _gamma_above(make, make(Where(), make(Greater(), other, far), far, other))
-    below = make(Div(), make.number(math.pi), make(Mul(), _sine_of_pi(make, x), above))
-    result = make(Where(), is_below, below, above)
-    result = make(Where(), make(Equal(), x, zero), make(Reciprocal(), x), result)
-    is_pole = make(And(), make(Less(), x, zero), make(Equal(), make(Floor(), x), x))
-    return make(Where(), is_pole, make.number(math.nan), result)
+    above = _gamma_above(make, make(ew.Where(), make(ew.Greater(), other, far), far, other))
+    below = make(ew.Div(), make.number(math.pi), make(ew.Mul(), _sine_of_pi(make, x), above))
+    result = make(ew.Where(), is_below, below, above)
+    result = make(ew.Where(), make(ew.Equal(), x, zero), make(ew.Reciprocal(), x), result)
+    is_pole = make(ew.And(), make(ew.Less(), x, zero), make(ew.Equal(), make(ew.Floor(), x), x))
+    return make(ew.Where(), is_pole, make.number(math.nan), result)
 
 
 def compose_log_gamma(make: Maker, x: Value) -> Value:
     """Return the logarithm of Lanczos's approximation; below 0.5 by log(pi / |sin(pi x)|) - log gamma(1 - x)."""
     is_below, other = _reflect_below_half(make, x)
     total, shifted = _series(make, other)
-    power = make(Mul(), make(Sub(), other, make.number(0.5)), make(Log(), shifted))
-    above = make(Add(), make(Sub(), power, shifted), make(Log(), total))
-    is_root = make(Or(), make(Equal(), other, make.number(1.0)), make(Equal(), other, make.number(2.0)))
-    above = make(Where(), is_root, make.number(0.0), above)
-    sine = make(Abs(), _sine_of_pi(make, x))
-    below = make(Sub(), make(Log(), make(Div(), make.number(math.pi), sine)), above)
-    result = make(Where(), is_below, below, above)
+    power = make(ew.Mul(), make(ew.Sub(), other, make.number(0.5)), make(ew.Log(), shifted))
+    above = make(ew.Add(), make(ew.Sub(), power, shifted), make(ew.Log(), total))
+    is_root = make(ew.Or(), make(ew.Equal(), other, make.number(1.0)), make(ew.Equal(), other, make.number(2.0)))
+    above = make(ew.Where(), is_root, make.number(0.0), above)
+    sine = make(ew.Abs(), _sine_of_pi(make, x))
+    below = make(ew.Sub(), make(ew.Log(), make(ew.Div(), make.number(math.pi), sine)), above)
+    result = make(ew.Where(), is_below, below, above)
     infinity = make.number(math.inf)
-    return make(Where(), make(Equal(), make(Abs(), x), infinity), infinity, result)
+    return make(ew.Where(), make(ew.Equal(), make(ew.Abs(), x), infinity), infinity, result)
 
 
 def _compose_in_double(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Value]:
     """Return a function of the operand as float64, in the operand's dtype."""
     (x,) = operands
     inner = make.of(WIDE)
-    result = FUNCTIONS[type(op)](inner, x if make.dtype is WIDE else inner(Cast(WIDE), x))
-    return [result if make.dtype is WIDE else inner(Cast(make.dtype), result)]
+    result = FUNCTIONS[type(op)](inner, x if make.dtype is WIDE else inner(ew.Cast(WIDE), x))
+    return [result if make.dtype is WIDE else inner(ew.Cast(make.dtype), result)]
 
 
 FUNCTIONS: dict[type[Operator], Callable[[Maker, Value], Value]] = {

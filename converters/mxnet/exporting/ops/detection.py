@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, direct, fields_of, row, table
 from graphir.converters.mxnet.exporting.ops.sampling import lookup_table
 from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, operand_dtype, wide
 from graphir.decisions import DecisionKind
@@ -84,37 +84,8 @@ def _samples(node: ExportNode[RoiAlign], corners: tuple[int, int], count: int, s
 
 
 def export_box_nms(node: ExportNode[ir.BoxNMS]) -> None:
-    """_contrib_box_nms."""
-    op = node.op
-    node.emit(
-        "_contrib_box_nms",
-        node.entry(0),
-        overlap_thresh=op.overlap_thresh,
-        valid_thresh=op.valid_thresh,
-        topk=op.topk if op.topk != 0 else -1,
-        coord_start=op.coord_start,
-        score_index=op.score_index,
-        id_index=op.id_index,
-        background_id=op.background_id,
-        force_suppress=op.force_suppress,
-        in_format=op.in_format.value,
-        out_format=op.out_format.value,
-    )
-
-
-def export_multibox_detection(node: ExportNode[ir.MultiBoxDetection]) -> None:
-    """_contrib_MultiBoxDetection."""
-    op = node.op
-    node.emit(
-        "_contrib_MultiBoxDetection",
-        *node.entries(),
-        clip=op.clip,
-        threshold=op.threshold,
-        nms_threshold=op.nms_threshold,
-        force_suppress=op.force_suppress,
-        variances=op.variances,
-        nms_topk=op.nms_topk,
-    )
+    """_contrib_box_nms, to which a `topk` of 0 is none."""
+    node.emit("_contrib_box_nms", node.entry(0), **fields_of(node.op) | {"topk": node.op.topk or -1})
 
 
 def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
@@ -174,6 +145,6 @@ def _whole_regions(node: AnyNode) -> Value | None:
 
 EXPORTS = table(
     row(ir.BoxNMS, export_box_nms),
-    row(ir.MultiBoxDetection, export_multibox_detection),
+    row(ir.MultiBoxDetection, direct("_contrib_MultiBoxDetection")),
     row(ir.RoiAlign, export_roi_align),
 )

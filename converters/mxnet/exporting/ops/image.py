@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, direct, row, table
 from graphir.converters.mxnet.exporting.ops.padding import cropped
 from graphir.converters.mxnet.exporting.ops.steps import emit_as, operand_dtype
 from graphir.ops import image as ir
@@ -97,13 +97,6 @@ def _put_together_flat(node: AnyNode, data: Entry, blocks: _Blocks) -> Entry:
     return node.step("col2im", data, output_size=blocks.image, kernel=blocks.block, **attributes)
 
 
-def export_correlation(node: ExportNode[ir.Correlation]) -> None:
-    """Correlation."""
-    op = node.op
-    node.emit(
-        "Correlation", *node.entries(), kernel_size=op.kernel_size, max_displacement=op.max_displacement,
-        stride1=op.stride, stride2=op.shift_stride, pad_size=op.pad, is_multiply=op.multiply,
-    )  # fmt: skip
+CORRELATION = {"stride": "stride1", "shift_stride": "stride2", "pad": "pad_size", "multiply": "is_multiply"}
 
-
-EXPORTS = table(row(ir.Col2Im, export_col2im), row(ir.Correlation, export_correlation))
+EXPORTS = table(row(ir.Col2Im, export_col2im), row(ir.Correlation, direct("Correlation", **CORRELATION)))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphir.arrays import Array
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, direct, row, table
 from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, is_used, operand_dtype
 from graphir.ops import pooling as ir
@@ -302,12 +302,6 @@ def _reduce(node: ExportNode[Global], data: Entry, rank: int, kind: dict[str, An
     emit_as(node, result, operand_dtype(node))
 
 
-def export_max_roi_pool(node: ExportNode[ir.MaxRoiPool]) -> None:
-    """ROIPooling."""
-    op = node.op
-    node.emit("ROIPooling", *node.entries(), pooled_size=op.pooled_shape, spatial_scale=op.spatial_scale)
-
-
 def export_max_unpool(node: ExportNode[ir.MaxUnpool]) -> None:
     """scatter_nd into zeros; what a stated output shape has more lies behind."""
     op = node.op
@@ -336,6 +330,6 @@ EXPORTS = table(
     row(ir.GlobalMaxPool, global_pool("max")),
     row(ir.GlobalAveragePool, global_pool("avg")),
     row(ir.GlobalLpPool, global_pool("lp")),
-    row(ir.MaxRoiPool, export_max_roi_pool),
+    row(ir.MaxRoiPool, direct("ROIPooling", pooled_shape="pooled_size")),
     row(ir.MaxUnpool, export_max_unpool),
 )

@@ -13,29 +13,9 @@ import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import (
-    Abs,
-    Add,
-    And,
-    Cast,
-    Ceil,
-    Cos,
-    Div,
-    Floor,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    Max,
-    Min,
-    Mul,
-    Sign,
-    Sin,
-    Sub,
-    Where,
-)
 from graphir.ops.extent import Pad
 from graphir.ops.indexing import Gather
 from graphir.ops.reduction import ReduceMax, ReduceSum
@@ -80,7 +60,7 @@ class _Regions:
 
     def image(self, rank: int) -> Value:
         """Return the image of every region, a whole number."""
-        return self.do(Cast(INDEX), self.column(0, rank), suffix="image")
+        return self.do(ew.Cast(INDEX), self.column(0, rank), suffix="image")
 
     def size(self, axis: int) -> Value:
         """Return the size of an axis of the data, a vector of one element."""
@@ -91,26 +71,27 @@ class _Regions:
 
     def length(self, axis: int) -> Value:
         """Return the same in the dtype of the data."""
-        return self.do(Cast(self.dtype), self.size(axis), suffix="length")
+        return self.do(ew.Cast(self.dtype), self.size(axis), suffix="length")
 
     def away(self, value: Value) -> Value:
         """Return the nearest whole numbers, halves away from 0."""
-        wide = self.do(Cast(DOUBLE), value, suffix="double")
-        raised = self.do(Add(), self.do(Abs(), wide), self.node.constant(0.5, DOUBLE), suffix="raised")
-        whole = self.do(Mul(), self.do(Sign(), wide), self.do(Floor(), raised), suffix="whole")
-        return self.do(Cast(self.dtype), whole, suffix="rounded")
+        wide = self.do(ew.Cast(DOUBLE), value, suffix="double")
+        raised = self.do(ew.Add(), self.do(ew.Abs(), wide), self.node.constant(0.5, DOUBLE), suffix="raised")
+        whole = self.do(ew.Mul(), self.do(ew.Sign(), wide), self.do(ew.Floor(), raised), suffix="whole")
+        return self.do(ew.Cast(self.dtype), whole, suffix="rounded")
 
     def spans(self, rank: int, shift: float) -> list[tuple[Value, Value]]:
         """Begin and length of every region, of columns and of rows; MXNet rounds corners and counts the last pixel."""
         result = []
         scale = self.number(to_single(self.node.attrs["spatial_scale"]))
         for axis in (1, 2):
-            end = self.do(Add(), self.away(self.column(axis + 2, rank)), self.number(1.0), suffix="end")
-            edges = [self.do(Mul(), edge, scale, suffix="edge") for edge in (self.away(self.column(axis, rank)), end)]
+            end = self.do(ew.Add(), self.away(self.column(axis + 2, rank)), self.number(1.0), suffix="end")
+            start = self.away(self.column(axis, rank))
+            edges = [self.do(ew.Mul(), edge, scale, suffix="edge") for edge in (start, end)]
             if shift:
-                edges = [self.do(Sub(), edge, self.number(shift), suffix="edge") for edge in edges]
-            span = self.do(Sub(), edges[1], edges[0], suffix="span")
-            result.append((edges[0], self.do(Max(), span, self.number(0.1), suffix="length")))
+                edges = [self.do(ew.Sub(), edge, self.number(shift), suffix="edge") for edge in edges]
+            span = self.do(ew.Sub(), edges[1], edges[0], suffix="span")
+            result.append((edges[0], self.do(ew.Max(), span, self.number(0.1), suffix="length")))
         return result
 
 
@@ -144,39 +125,41 @@ def import_psroi_pooling(node: ImportNode) -> Value:
         for pair, axes in zip(edges, ([1, 2], [1, 3]), strict=True)
     )
     pads = node.vector([0, 0, 1, 1, 0, 0, 0, 0])
-    sums = do(Pad(), do(Cast(DOUBLE), at.data, suffix="double"), pads, suffix="bordered")
+    sums = do(Pad(), do(ew.Cast(DOUBLE), at.data, suffix="double"), pads, suffix="bordered")
     for axis in (2, 3):
         sums = do(CumSum(), sums, node.constant(axis, INDEX), suffix="sums")
     sums = do(Reshape(), sums, node.vector([-1]), suffix="flat_sums")
     one = node.vector([1])
-    tall, wide = (do(Add(), at.size(axis), one, suffix="size") for axis in (2, 3))
-    plane = do(Add(), do(Mul(), at.image(4), at.size(1)), node.constant(_channels(outputs, group, cells)))
-    base = do(Mul(), plane, tall, suffix="plane")
+    tall, wide = (do(ew.Add(), at.size(axis), one, suffix="size") for axis in (2, 3))
+    plane = do(ew.Add(), do(ew.Mul(), at.image(4), at.size(1)), node.constant(_channels(outputs, group, cells)))
+    base = do(ew.Mul(), plane, tall, suffix="plane")
 
     def corner(row: Value, column: Value) -> Value:
-        start = do(Mul(), do(Add(), base, row, suffix="row"), wide, suffix="start")
-        return do(Gather(0), sums, do(Add(), start, column, suffix="index"), suffix="corner")
+        start = do(ew.Mul(), do(ew.Add(), base, row, suffix="row"), wide, suffix="start")
+        return do(Gather(0), sums, do(ew.Add(), start, column, suffix="index"), suffix="corner")
 
-    upper = do(Sub(), corner(top, right), corner(top, left), suffix="above")
-    total = do(Sub(), do(Sub(), corner(bottom, right), corner(bottom, left), suffix="until"), upper, suffix="total")
+    upper = do(ew.Sub(), corner(top, right), corner(top, left), suffix="above")
+    until = do(ew.Sub(), corner(bottom, right), corner(bottom, left), suffix="until")
+    total = do(ew.Sub(), until, upper, suffix="total")
     nothing = node.constant(0, INDEX)
-    sides = [do(Max(), do(Sub(), end, start), nothing, suffix="side") for start, end in ((top, bottom), (left, right))]
-    area = do(Mul(), *sides, suffix="area")
-    divisor = do(Cast(DOUBLE), do(Max(), area, node.constant(1, INDEX)), suffix="divisor")
-    mean = do(Cast(at.dtype), do(Div(), total, divisor, suffix="mean"), suffix="means")
-    return node.emit(Where(), do(Greater(), area, nothing, suffix="some"), mean, at.number(0.0))
+    bounds = ((top, bottom), (left, right))
+    sides = [do(ew.Max(), do(ew.Sub(), end, start), nothing, suffix="side") for start, end in bounds]
+    area = do(ew.Mul(), *sides, suffix="area")
+    divisor = do(ew.Cast(DOUBLE), do(ew.Max(), area, node.constant(1, INDEX)), suffix="divisor")
+    mean = do(ew.Cast(at.dtype), do(ew.Div(), total, divisor, suffix="mean"), suffix="means")
+    return node.emit(ew.Where(), do(ew.Greater(), area, nothing, suffix="some"), mean, at.number(0.0))
 
 
 def _edges(at: _Regions, span: tuple[Value, Value], cells: int, axis: int) -> tuple[Value, Value]:
     """First pixels and those behind the last (R, cells) on an axis of the data."""
     start, length = span
-    size = at.do(Div(), length, at.number(cells), suffix="cell")
+    size = at.do(ew.Div(), length, at.number(cells), suffix="cell")
     result = []
-    for op, first in ((Floor(), 0), (Ceil(), 1)):
-        indices = at.do(Mul(), at.numbers(np.arange(cells) + first, 1, cells), size, suffix="distance")
-        edge = at.do(op, at.do(Add(), indices, start, suffix="edge"))
-        inside = at.do(Min(), at.do(Max(), edge, at.number(0.0)), at.length(axis), suffix="inside")
-        result.append(at.do(Cast(INDEX), inside, suffix="pixel"))
+    for op, first in ((ew.Floor(), 0), (ew.Ceil(), 1)):
+        indices = at.do(ew.Mul(), at.numbers(np.arange(cells) + first, 1, cells), size, suffix="distance")
+        edge = at.do(op, at.do(ew.Add(), indices, start, suffix="edge"))
+        inside = at.do(ew.Min(), at.do(ew.Max(), edge, at.number(0.0)), at.length(axis), suffix="inside")
+        result.append(at.do(ew.Cast(INDEX), inside, suffix="pixel"))
     return result[0], result[1]
 
 
@@ -196,33 +179,34 @@ def import_deformable_psroi_pooling(node: ImportNode) -> Value:
     moves = None if attrs["no_trans"] else _moves(at, outputs, cells)
     indices = []
     for order, (start, length) in enumerate(at.spans(4, 0.5)):
-        cell = do(Div(), length, at.number(cells), suffix="cell")
+        cell = do(ew.Div(), length, at.number(cells), suffix="cell")
         counted = at.numbers(np.arange(cells), *((1, 1, 1, cells) if order == 0 else (1, 1, cells, 1)))
-        begin = do(Add(), do(Mul(), counted, cell, suffix="distance"), start, suffix="begin")
+        begin = do(ew.Add(), do(ew.Mul(), counted, cell, suffix="distance"), start, suffix="begin")
         if moves is not None:
-            begin = do(Add(), begin, do(Mul(), moves[order], length, suffix="moved"), suffix="begin")
+            begin = do(ew.Add(), begin, do(ew.Mul(), moves[order], length, suffix="moved"), suffix="begin")
         begin, step = (
             do(Unsqueeze(), value, node.vector([4, 5]), suffix="of_samples")
-            for value in (begin, do(Div(), cell, at.number(samples), suffix="step"))
+            for value in (begin, do(ew.Div(), cell, at.number(samples), suffix="step"))
         )
         steps = at.numbers(np.arange(samples), *((samples,) if order == 0 else (samples, 1)))
-        indices.append(do(Add(), begin, do(Mul(), steps, step, suffix="further"), suffix="place"))
+        indices.append(do(ew.Add(), begin, do(ew.Mul(), steps, step, suffix="further"), suffix="place"))
     inside = _inside(at, indices[::-1], -0.5, -0.5)
     base = do(Reshape(), node.constant(_channels(outputs, group, cells)), node.vector([outputs, cells, cells, 1, 1]))
-    plane = do(Add(), do(Mul(), at.image(6), at.size(1)), base, suffix="plane")
+    plane = do(ew.Add(), do(ew.Mul(), at.image(6), at.size(1)), base, suffix="plane")
     flat = do(Reshape(), at.data, node.vector([-1]), suffix="flat")
 
     def pixel(row: Value, column: Value) -> Value:
-        start = do(Add(), do(Mul(), plane, at.size(2)), row, suffix="row")
-        return do(Gather(0), flat, do(Add(), do(Mul(), start, at.size(3)), column, suffix="index"), suffix="pixel")
+        start = do(ew.Add(), do(ew.Mul(), plane, at.size(2)), row, suffix="row")
+        index = do(ew.Add(), do(ew.Mul(), start, at.size(3)), column, suffix="index")
+        return do(Gather(0), flat, index, suffix="pixel")
 
     result = _blended(at, _around(at, indices[1], 2), _around(at, indices[0], 3), pixel)
-    result = do(Where(), inside, result, at.number(0.0), suffix="samples")
+    result = do(ew.Where(), inside, result, at.number(0.0), suffix="samples")
     axes = node.vector([4, 5])
     total = do(ReduceSum(keepdims=False), result, axes, suffix="total")
-    count = do(ReduceSum(keepdims=False), do(Cast(at.dtype), inside), axes, suffix="count")
-    mean = do(Div(), total, do(Max(), count, at.number(1.0), suffix="divisor"), suffix="mean")
-    return node.emit(Where(), do(Greater(), count, at.number(0.0), suffix="some"), mean, at.number(0.0))
+    count = do(ReduceSum(keepdims=False), do(ew.Cast(at.dtype), inside), axes, suffix="count")
+    mean = do(ew.Div(), total, do(ew.Max(), count, at.number(1.0), suffix="divisor"), suffix="mean")
+    return node.emit(ew.Where(), do(ew.Greater(), count, at.number(0.0), suffix="some"), mean, at.number(0.0))
 
 
 def _moves(at: _Regions, outputs: int, cells: int) -> tuple[Value, Value]:
@@ -241,7 +225,7 @@ def _moves(at: _Regions, outputs: int, cells: int) -> tuple[Value, Value]:
     part = node.vector([cell * parts // cells for cell in range(cells)])
     for axis in (3, 4):
         pairs = at.do(Gather(axis), pairs, part, suffix="of_cells")
-    scaled = at.do(Mul(), pairs, at.number(to_single(node.attrs["trans_std"])), suffix="scaled")
+    scaled = at.do(ew.Mul(), pairs, at.number(to_single(node.attrs["trans_std"])), suffix="scaled")
     right, down = (at.do(Gather(2), scaled, node.constant(index, INDEX), suffix="move") for index in (0, 1))
     return right, down
 
@@ -257,75 +241,78 @@ def import_rotated_roi_align(node: ImportNode) -> Value:
     do = at.do
     scale = at.number(to_single(attrs["spatial_scale"]))
     center_x, center_y, width, height = (
-        do(Mul(), at.column(index, 5), scale, suffix="scaled") for index in (1, 2, 3, 4)
+        do(ew.Mul(), at.column(index, 5), scale, suffix="scaled") for index in (1, 2, 3, 4)
     )
-    angle = do(Mul(), at.column(5, 5), at.number(math.pi / 180), suffix="angle")
-    sine, cosine = do(Sin(), angle), do(Cos(), angle)
+    angle = do(ew.Mul(), at.column(5, 5), at.number(math.pi / 180), suffix="angle")
+    sine, cosine = do(ew.Sin(), angle), do(ew.Cos(), angle)
     down, count_down, used_down = _steps(at, height, rows, (rows, 1, -1, 1))
     across, count_across, used_across = _steps(at, width, columns, (1, columns, 1, -1))
-    x = do(Add(), do(Mul(), across, cosine, suffix="part"), do(Mul(), down, sine, suffix="part"), suffix="turned")
-    y = do(Sub(), do(Mul(), down, cosine, suffix="part"), do(Mul(), across, sine, suffix="part"), suffix="turned")
-    indices = [do(Add(), y, center_y, suffix="row"), do(Add(), x, center_x, suffix="column")]
-    used = do(And(), used_down, used_across, suffix="used")
-    inside = do(And(), used, _inside(at, indices, -1.0, 0.0), suffix="inside")
+    parts = do(ew.Mul(), across, cosine, suffix="part"), do(ew.Mul(), down, sine, suffix="part")
+    x = do(ew.Add(), *parts, suffix="turned")
+    parts = do(ew.Mul(), down, cosine, suffix="part"), do(ew.Mul(), across, sine, suffix="part")
+    y = do(ew.Sub(), *parts, suffix="turned")
+    indices = [do(ew.Add(), y, center_y, suffix="row"), do(ew.Add(), x, center_x, suffix="column")]
+    used = do(ew.And(), used_down, used_across, suffix="used")
+    inside = do(ew.And(), used, _inside(at, indices, -1.0, 0.0), suffix="inside")
     flat = do(Transpose((0, 2, 3, 1)), at.data, suffix="pixels")
     shape = do(Concat(0), node.vector([-1]), at.size(1), suffix="flat_shape")
     flat = do(Reshape(), flat, shape, suffix="flat")
-    first = do(Mul(), at.image(5), at.size(2), suffix="first")
+    first = do(ew.Mul(), at.image(5), at.size(2), suffix="first")
 
     def pixel(row: Value, column: Value) -> Value:
-        start = do(Mul(), do(Add(), first, row, suffix="start"), at.size(3), suffix="start")
-        return do(Gather(0), flat, do(Add(), start, column, suffix="index"), suffix="pixel")
+        start = do(ew.Mul(), do(ew.Add(), first, row, suffix="start"), at.size(3), suffix="start")
+        return do(Gather(0), flat, do(ew.Add(), start, column, suffix="index"), suffix="pixel")
 
     last = node.vector([5])
     result = _blended(at, _around(at, indices[0], 2), _around(at, indices[1], 3), pixel, last)
-    result = do(Where(), do(Unsqueeze(), inside, last), result, at.number(0.0), suffix="samples")
+    result = do(ew.Where(), do(Unsqueeze(), inside, last), result, at.number(0.0), suffix="samples")
     total = do(ReduceSum(keepdims=False), result, node.vector([3, 4]), suffix="total")
-    counts = do(Reshape(), do(Mul(), count_down, count_across), node.vector([-1, 1, 1, 1]), suffix="counts")
-    return node.emit(Transpose((0, 3, 1, 2)), do(Div(), total, counts, suffix="mean"))
+    counts = do(Reshape(), do(ew.Mul(), count_down, count_across), node.vector([-1, 1, 1, 1]), suffix="counts")
+    return node.emit(Transpose((0, 3, 1, 2)), do(ew.Div(), total, counts, suffix="mean"))
 
 
 def _steps(at: _Regions, length: Value, cells: int, shape: Sequence[int]) -> tuple[Value, Value, Value]:
     """Where the samples of an axis lie from the centre, how many there are in a cell, and which of them are used."""
     node, do = at.node, at.do
     ratio = node.attrs["sampling_ratio"]
-    length = do(Max(), length, at.number(1.0), suffix="length")
-    cell = do(Div(), length, at.number(cells), suffix="cell")
+    length = do(ew.Max(), length, at.number(1.0), suffix="length")
+    cell = do(ew.Div(), length, at.number(cells), suffix="cell")
     if ratio > 0:
         count: Value = at.number(ratio)
         samples = at.numbers(np.arange(ratio), *(ratio if size == -1 else 1 for size in shape))
     else:
-        count = do(Ceil(), cell, suffix="count")
-        flat = do(Reshape(), do(Cast(INDEX), count), node.vector([-1]), suffix="counts")
+        count = do(ew.Ceil(), cell, suffix="count")
+        flat = do(Reshape(), do(ew.Cast(INDEX), count), node.vector([-1]), suffix="counts")
         most = do(ReduceMax(keepdims=False), do(Concat(0), flat, node.vector([1])), node.vector([0]), suffix="most")
         numbers = do(Range(), node.constant(0, INDEX), most, node.constant(1, INDEX), suffix="numbers")
         spread = node.vector([size if size == -1 else 1 for size in shape])
-        samples = do(Reshape(), do(Cast(at.dtype), numbers), spread, suffix="samples")
+        samples = do(Reshape(), do(ew.Cast(at.dtype), numbers), spread, suffix="samples")
     counted = at.numbers(np.arange(cells), *(1 if size == -1 else size for size in shape))
-    begin = do(Sub(), do(Mul(), counted, cell), do(Div(), length, at.number(2.0), suffix="half"), suffix="begin")
-    middle = do(Mul(), do(Add(), samples, at.number(0.5), suffix="middle"), cell, suffix="middle")
-    index = do(Add(), begin, do(Div(), middle, count, suffix="step"), suffix="place")
-    return index, count, do(Less(), samples, count, suffix="used")
+    whole, half = do(ew.Mul(), counted, cell), do(ew.Div(), length, at.number(2.0), suffix="half")
+    begin = do(ew.Sub(), whole, half, suffix="begin")
+    middle = do(ew.Mul(), do(ew.Add(), samples, at.number(0.5), suffix="middle"), cell, suffix="middle")
+    index = do(ew.Add(), begin, do(ew.Div(), middle, count, suffix="step"), suffix="place")
+    return index, count, do(ew.Less(), samples, count, suffix="used")
 
 
 def _inside(at: _Regions, places: Sequence[Value], low: float, beyond: float) -> Value:
     """Return whether rows and columns lie between `low` and the size plus `beyond`."""
     result = []
     for index, axis in zip(places, (2, 3), strict=True):
-        last = at.do(Add(), at.length(axis), at.number(beyond), suffix="last")
-        result += [at.do(GreaterOrEqual(), index, at.number(low)), at.do(LessOrEqual(), index, last)]
-    rows, columns = at.do(And(), *result[:2], suffix="rows"), at.do(And(), *result[2:], suffix="columns")
-    return at.do(And(), rows, columns, suffix="inside")
+        last = at.do(ew.Add(), at.length(axis), at.number(beyond), suffix="last")
+        result += [at.do(ew.GreaterOrEqual(), index, at.number(low)), at.do(ew.LessOrEqual(), index, last)]
+    rows, columns = at.do(ew.And(), *result[:2], suffix="rows"), at.do(ew.And(), *result[2:], suffix="columns")
+    return at.do(ew.And(), rows, columns, suffix="inside")
 
 
 def _around(at: _Regions, place: Value, axis: int) -> tuple[Value, Value, Value]:
     """Return the pixels before and behind places on an axis of the data, and how far behind the first one they are."""
-    last = at.do(Sub(), at.length(axis), at.number(1.0), suffix="last")
-    place = at.do(Min(), at.do(Max(), place, at.number(0.0)), last, suffix="within")
-    low = at.do(Floor(), place, suffix="low")
-    high = at.do(Ceil(), place, suffix="high")
-    first, second = (at.do(Cast(INDEX), value, suffix="pixel") for value in (low, high))
-    return first, second, at.do(Sub(), place, low, suffix="share")
+    last = at.do(ew.Sub(), at.length(axis), at.number(1.0), suffix="last")
+    place = at.do(ew.Min(), at.do(ew.Max(), place, at.number(0.0)), last, suffix="within")
+    low = at.do(ew.Floor(), place, suffix="low")
+    high = at.do(ew.Ceil(), place, suffix="high")
+    first, second = (at.do(ew.Cast(INDEX), value, suffix="pixel") for value in (low, high))
+    return first, second, at.do(ew.Sub(), place, low, suffix="share")
 
 
 def _blended(
@@ -344,9 +331,9 @@ def _blended(
 
 
 def _between(at: _Regions, first: Value, second: Value, share: Value) -> Value:
-    rest = at.do(Sub(), at.number(1.0), share, suffix="rest")
-    parts = at.do(Mul(), first, rest, suffix="part"), at.do(Mul(), second, share, suffix="part")
-    return at.do(Add(), *parts, suffix="between")
+    rest = at.do(ew.Sub(), at.number(1.0), share, suffix="rest")
+    parts = at.do(ew.Mul(), first, rest, suffix="part"), at.do(ew.Mul(), second, share, suffix="part")
+    return at.do(ew.Add(), *parts, suffix="between")
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -31,23 +31,8 @@ from graphir.converters.mxnet.importing.rare.image_sums import (
 )  # fmt: skip
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import (
-    Add,
-    Cast,
-    Clip,
-    Div,
-    Floor,
-    GreaterOrEqual,
-    Less,
-    Max,
-    Min,
-    Mul,
-    Or,
-    Round,
-    Sub,
-    Where,
-)
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.resize import Coordinates, Resize, ResizeMode
@@ -102,10 +87,10 @@ def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]
         node.step(Shape(start=axis, end=axis + 1), node.input(0), suffix=suffix)
         for axis, suffix in zip(axes, ("height", "width"), strict=True)
     )
-    least = node.step(Min(), height, width, suffix="shorter")
+    least = node.step(ew.Min(), height, width, suffix="shorter")
     length = node.vector([short])
     sizes = [
-        node.step(Div(), node.step(Mul(), size, length, suffix="scaled"), least, suffix="size")
+        node.step(ew.Div(), node.step(ew.Mul(), size, length, suffix="scaled"), least, suffix="size")
         for size in (height, width)
     ]
     return Axis(axes[0], None, None, height, sizes[0]), Axis(axes[1], None, None, width, sizes[1])
@@ -199,17 +184,17 @@ def _nearest(node: ImportNode, axis: Axis) -> Value:
         node.charge(axis.wanted, "its places")
         return node.constant(nearest(axis.size, axis.wanted), DType.INT64)
     scale, last, indices = _scale(node, axis)
-    indices = node.cast(node.step(Mul(), indices, scale, suffix="places"), DType.INT64, suffix="indices")
-    return node.step(Min(), indices, last, suffix="inside")
+    indices = node.cast(node.step(ew.Mul(), indices, scale, suffix="places"), DType.INT64, suffix="indices")
+    return node.step(ew.Min(), indices, last, suffix="inside")
 
 
 def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
     """Of an axis whose size is known at run time only: pixels a pixel, its last place, the places of the result."""
     size, wanted = _sizes(node, axis)
-    last = node.step(Sub(), size, node.vector([1]), suffix="last")
+    last = node.step(ew.Sub(), size, node.vector([1]), suffix="last")
     size, double = (node.cast(value, DType.FLOAT64, suffix="double") for value in (size, wanted))
     one = node.constant([1.0], DType.FLOAT64)
-    scale = node.step(Div(), one, node.step(Div(), double, size, suffix="ratio"), suffix="scale")
+    scale = node.step(ew.Div(), one, node.step(ew.Div(), double, size, suffix="ratio"), suffix="scale")
     zero, step = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     count = node.constant(axis.wanted, DType.INT64) if axis.wanted else node.step(Squeeze(), wanted, node.vector([0]))
     indices = node.step(Range(), zero, count, step, suffix="places")
@@ -243,14 +228,15 @@ def _linear_floats(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> 
 def _linear_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int = LINEAR) -> Value:
     """Between two pixels of each axis, in whole numbers as OpenCV rounds them."""
     across = _blended(node, data, columns, (-1, 1), method)
-    total = node.step(Add(), *across, suffix="columns")
-    coarse = node.step(Div(), total, node.constant(16, DType.INT32), suffix="coarse")
+    total = node.step(ew.Add(), *across, suffix="columns")
+    coarse = node.step(ew.Div(), total, node.constant(16, DType.INT32), suffix="coarse")
     down = [
-        node.step(Div(), part, node.constant(1 << 16, DType.INT32), suffix="part")
+        node.step(ew.Div(), part, node.constant(1 << 16, DType.INT32), suffix="part")
         for part in _blended(node, coarse, rows, (-1, 1, 1), method)
     ]
-    total = node.step(Add(), node.step(Add(), *down, suffix="rows"), node.constant(2, DType.INT32), suffix="rounded")
-    return node.emit(Cast(DType.UINT8), node.step(Div(), total, node.constant(4, DType.INT32), suffix="whole"))
+    summed = node.step(ew.Add(), *down, suffix="rows")
+    total = node.step(ew.Add(), summed, node.constant(2, DType.INT32), suffix="rounded")
+    return node.emit(ew.Cast(DType.UINT8), node.step(ew.Div(), total, node.constant(4, DType.INT32), suffix="whole"))
 
 
 def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], method: int) -> list[Value]:
@@ -266,34 +252,35 @@ def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], 
         indices, shares = _open_neighbours(node, axis, rows=rows)
         unit = node.constant(float(UNIT), DType.FLOAT32)
         factors = [
-            node.step(Reshape(), node.cast(node.step(Round(), node.step(Mul(), weight, unit)), DType.INT32),
+            node.step(Reshape(), node.cast(node.step(ew.Round(), node.step(ew.Mul(), weight, unit)), DType.INT32),
                       node.vector(shape), suffix="weight")
             for weight in shares
         ]  # fmt: skip
     result = [node.step(Gather(axis.axis), data, index, suffix="neighbour") for index in indices]
     if data.dtype is DType.UINT8:
         result = [node.cast(value, DType.INT32, suffix="numbers") for value in result]
-    return [node.step(Mul(), value, factor, suffix="weighted") for value, factor in zip(result, factors, strict=True)]
+    pairs = zip(result, factors, strict=True)
+    return [node.step(ew.Mul(), value, factor, suffix="weighted") for value, factor in pairs]
 
 
 def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[Value], list[Value]]:
     """`neighbours` for a size that is known at run time only: indices and weights of the two sides."""
     scale, last, indices = _scale(node, axis)
     half = node.constant(0.5, DType.FLOAT64)
-    middle = node.step(Mul(), node.step(Add(), indices, half, suffix="middle"), scale, suffix="scaled")
-    place = node.cast(node.step(Sub(), middle, half, suffix="moved"), DType.FLOAT32, suffix="place")
-    floor = node.step(Floor(), place)
-    weight = node.step(Sub(), place, floor, suffix="fraction")
+    middle = node.step(ew.Mul(), node.step(ew.Add(), indices, half, suffix="middle"), scale, suffix="scaled")
+    place = node.cast(node.step(ew.Sub(), middle, half, suffix="moved"), DType.FLOAT32, suffix="place")
+    floor = node.step(ew.Floor(), place)
+    weight = node.step(ew.Sub(), place, floor, suffix="fraction")
     index = node.cast(floor, DType.INT64, suffix="index")
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     if not rows:
-        before, behind = node.step(Less(), index, zero), node.step(GreaterOrEqual(), index, last)
-        outside = node.step(Or(), before, behind, suffix="outside")
-        weight = node.step(Where(), outside, node.constant(0.0, DType.FLOAT32), weight, suffix="weight")
+        before, behind = node.step(ew.Less(), index, zero), node.step(ew.GreaterOrEqual(), index, last)
+        outside = node.step(ew.Or(), before, behind, suffix="outside")
+        weight = node.step(ew.Where(), outside, node.constant(0.0, DType.FLOAT32), weight, suffix="weight")
     sides = []
-    for side in (index, node.step(Add(), index, one, suffix="next")):
-        sides.append(node.step(Min(), node.step(Max(), side, zero, suffix="inside"), last, suffix="inside"))
-    return sides, [node.step(Sub(), node.constant(1.0, DType.FLOAT32), weight, suffix="rest"), weight]
+    for side in (index, node.step(ew.Add(), index, one, suffix="next")):
+        sides.append(node.step(ew.Min(), node.step(ew.Max(), side, zero, suffix="inside"), last, suffix="inside"))
+    return sides, [node.step(ew.Sub(), node.constant(1.0, DType.FLOAT32), weight, suffix="rest"), weight]
 
 
 def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int, dtype: DType) -> Value:
@@ -316,15 +303,15 @@ def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, metho
         return node.emit(Transpose(back), total)
     # OpenCV rounds multiples of 1 / 2048^2 half up, areas half to even.
     if method == AREA and not (_halves(node, rows, columns) and _channels(node) in (1, 3, 4)):
-        total = node.step(Round(), total, suffix="rounded")
+        total = node.step(ew.Round(), total, suffix="rounded")
     else:
         if method != AREA:
-            total = node.step(Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
-        raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
-        total = node.step(Floor(), raised, suffix="rounded")
+            total = node.step(ew.Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
+        raised = node.step(ew.Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
+        total = node.step(ew.Floor(), raised, suffix="rounded")
     limits = node.constant(0.0, DType.FLOAT64), node.constant(255.0, DType.FLOAT64)
-    total = node.step(Clip(), total, *limits, suffix="limited")
-    return node.emit(Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
+    total = node.step(ew.Clip(), total, *limits, suffix="limited")
+    return node.emit(ew.Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
 
 
 def _weights(node: ImportNode, axis: Axis, method: int, *, whole: bool) -> Array:
