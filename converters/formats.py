@@ -264,14 +264,6 @@ def _whole(glance: Glance) -> bool:
     return False
 
 
-def _no_text(text: str) -> bool:
-    return False
-
-
-def _no_origin(metadata: Mapping[str, str]) -> str:
-    return ""
-
-
 @record
 class Format:
     """A row of the table: a format's name for options, what people call it (`MXNet`), and what its models are
@@ -301,9 +293,9 @@ class Format:
     takes: frozenset[str] = frozenset()
     takes_folders: bool = False
     is_part: Callable[[Glance], bool] = _whole
-    takes_text: Callable[[str], bool] = _no_text
+    takes_text: Callable[[str], bool] = lambda text: False
     check_run: Callable[[PathLike], None] | None = None
-    origin: Callable[[Mapping[str, str]], str] = _no_origin
+    origin: Callable[[Mapping[str, str]], str] = lambda metadata: ""
     other_json: Mapping[str, str] = field(default_factory=dict)
     arrays: Callable[[PathLike], StoredArrays] | None = None
     capture_script: Callable[[], str] | None = None

@@ -125,6 +125,11 @@ class Conv(_Convolution):
             filters = unify_dim(filters, b.shape[0])
         return TensorType(dtype, (x.shape[0], filters, *self.windows(x.shape[2:], kernel)))
 
+    def shape_of(self, *operands: Operand) -> Shape | None:
+        """Return the result's shape, whatever the dtypes of the operands. Raises ShapeError."""
+        plain = (operand if operand is None else TensorType(None, operand.shape) for operand in operands)
+        return self.infer(*plain).shape  # type: ignore[arg-type]
+
     def _check_channels(self, channels: Dim, weight: Shape) -> None:
         expected = weight[1] * self.group
         if isinstance(channels, int) and isinstance(expected, int) and channels != expected:
@@ -302,7 +307,7 @@ class DeformConv(Windowed):
         self, x: TensorType, w: TensorType, offset: TensorType, b: Operand = None, mask: Operand = None
     ) -> TensorType:
         dtype = same_dtype(x, w, offset, b, mask)
-        shape = self.conv().infer(TensorType(None, x.shape), TensorType(None, w.shape), _shape_only(b)).shape
+        shape = self.conv().shape_of(x, w, b)
         if shape is None:
             return TensorType(dtype, None)
         kernel = _kernel(self.kernel_shape, w.shape) or (UNKNOWN,) * (len(shape) - 2)
@@ -344,10 +349,6 @@ class DeformConv(Windowed):
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         return self.conv().macs(operands[:2], results)
-
-
-def _shape_only(operand: Operand) -> Operand:
-    return None if operand is None else TensorType(None, operand.shape)
 
 
 OPERATORS = (Conv, ConvTranspose, DeformConv)

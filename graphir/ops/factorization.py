@@ -10,7 +10,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 
 from .base import Operand, Operator, like_result, operator, refine, same_dtype
 from .traits import Rounding
-from .work import Counted, Open, Operands, Results
+from .work import Counted, Each, Open, Operands, Results
 
 WIDE_FLOATS = frozenset({DType.FLOAT32, DType.FLOAT64})
 SWEEPS = "how often it goes over the matrix depends on the elements"
@@ -50,11 +50,6 @@ def _of_diagonal(op: Operator, operands: Operands, results: Results) -> Dim:
     """Return a quotient for each element beside the diagonal, and what the diagonal takes."""
     count, rows, _ = _volume(operands[0])
     return count * (rows * (rows + 1) // 2)
-
-
-def _of_right_side(op: Operator, operands: Operands, results: Results) -> Dim:
-    """Return a quotient for each element of the result."""
-    return results[0].elements()
 
 
 class _OfSquares(Operator):
@@ -102,7 +97,7 @@ class _Solver(Operator):
     outputs = ("X",)
     takes = (WIDE_FLOATS, WIDE_FLOATS)
     rounding = Rounding.STATISTICS
-    work = Counted(_of_right_side)
+    work = Each()  # a quotient for each element of the result
 
     @property
     def is_right(self) -> bool:

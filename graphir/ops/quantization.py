@@ -157,10 +157,6 @@ class DynamicQuantizeLinear(Operator):
         return (refine(operands[0], results[0].shape, DType.FLOAT32),)
 
 
-def _without_dtype(operand: Operand) -> Operand:
-    return None if operand is None else TensorType(None, operand.shape)
-
-
 @family
 class _QuantizedConv(Operator):
     """What the convolutions of integers share: the attributes of Conv and its shape rule."""
@@ -174,10 +170,6 @@ class _QuantizedConv(Operator):
     def conv(self) -> Conv:
         """Return the convolution of real numbers with the same attributes."""
         return Conv(self.kernel_shape, self.strides, self.dilations, self.padding, self.group)
-
-    def conv_shape(self, x: TensorType, w: TensorType, b: Operand = None) -> Shape | None:
-        """Return the result's shape. Raises ShapeError."""
-        return self.conv().infer(TensorType(None, x.shape), TensorType(None, w.shape), _without_dtype(b)).shape
 
 
 @operator
@@ -200,7 +192,7 @@ class QLinearConv(_QuantizedConv):
         unify_dtype(w.dtype, w_zero.dtype)
         for slot in (1, 2, 6, 7):
             expect_number(operands[slot], self.inputs[slot])
-        return TensorType(y_zero.dtype, self.conv_shape(x, w, operands[8] if len(operands) > 8 else None))
+        return TensorType(y_zero.dtype, self.conv().shape_of(x, w, *operands[8:]))
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         return self.conv().macs((operands[0], operands[3]), results)
@@ -222,7 +214,7 @@ class ConvInteger(_QuantizedConv):
                 raise ShapeError(f"{name} is {operand.dtype}, expected int8 or uint8")
             if zero is not None:
                 unify_dtype(operand.dtype, zero.dtype)
-        return TensorType(DType.INT32, self.conv_shape(x, w))
+        return TensorType(DType.INT32, self.conv().shape_of(x, w))
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         return self.conv().macs((operands[0], operands[1]), results)

@@ -104,14 +104,6 @@ def _multiply(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
     return floats.add(MatMul(), left, floats.centred(right, zeros[1], dtype), suffix="sums")
 
 
-def _conv_integer(floats: _Floats) -> Value:
-    return floats.cast(_convolve(floats, 1, (2, 3), None), DType.INT32)
-
-
-def _matmul_integer(floats: _Floats) -> Value:
-    return floats.cast(_multiply(floats, 1, (2, 3)), DType.INT32)
-
-
 def _quantized_conv(floats: _Floats) -> Value:
     sums = _convolve(floats, 3, (2, 5), 8)
     scales = floats.operand(1), floats.spread(floats.operand(4), (floats.operand(3).rank or 2) - 2)
@@ -127,8 +119,8 @@ def _quantized_matmul(floats: _Floats) -> Value:
 
 
 INTEGER_PRODUCTS: dict[type[Operator], Callable[[_Floats], Value]] = {
-    ConvInteger: _conv_integer,
-    MatMulInteger: _matmul_integer,
+    ConvInteger: lambda floats: floats.cast(_convolve(floats, 1, (2, 3), None), DType.INT32),
+    MatMulInteger: lambda floats: floats.cast(_multiply(floats, 1, (2, 3)), DType.INT32),
     QLinearConv: _quantized_conv,
     QLinearMatMul: _quantized_matmul,
 }

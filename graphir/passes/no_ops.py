@@ -13,6 +13,7 @@ reduction keeps its axes where what follows only puts them back as axes of size 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -172,16 +173,8 @@ def _drop_dropout(graph: Graph, node: Node) -> Accepted:
     return True
 
 
-def _drop_lone(graph: Graph, node: Node) -> Accepted:
-    return len(node.inputs) == 1 and _drop(graph, node)
-
-
-def _drop_split(graph: Graph, node: Node) -> Accepted:
-    return len(node.outputs) == 1 and _drop(graph, node)
-
-
-def _drop_clip(graph: Graph, node: Node) -> Accepted:
-    return all(bound is None for bound in node.inputs[1:]) and _drop(graph, node)
+def _drop_if(holds: Callable[[Node], bool]) -> Callable[[Graph, Node], Accepted]:
+    return lambda graph, node: holds(node) and _drop(graph, node)
 
 
 def _cast_like(graph: Graph, node: Node) -> Accepted:
@@ -226,7 +219,7 @@ def _drop_where(graph: Graph, node: Node) -> Accepted:
     return True
 
 
-LONE = Rule("it has one operand", _drop_lone)
+LONE = Rule("it has one operand", _drop_if(lambda node: len(node.inputs) == 1))
 NO_OPS: Rules = {
     **dict.fromkeys((Expand, Tile), (Rule("the shape is there already", _drop_if_same_shape),)),
     **dict.fromkeys((ew.Sum, ew.Mean, ew.Max, ew.Min), (LONE,)),
@@ -234,8 +227,8 @@ NO_OPS: Rules = {
     Slice: (Rule("it takes everything", _drop_slice), Rule("it joins the Slice in front of it", _join_slices)),
     Pad: (Rule("it pads by nothing", _drop_pad),),
     Dropout: (Rule("it drops nothing at inference", _drop_dropout),),
-    Split: (Rule("it makes one part", _drop_split),),
-    ew.Clip: (Rule("it has no bounds", _drop_clip),),
+    Split: (Rule("it makes one part", _drop_if(lambda node: len(node.outputs) == 1)),),
+    ew.Clip: (Rule("it has no bounds", _drop_if(lambda node: all(bound is None for bound in node.inputs[1:]))),),
     ew.Where: (Rule("its condition is the same everywhere", _drop_where),),
     ew.Cast: (Rule("a Cast in front of it widens", _skip_cast),),
     CastLike: (Rule("the dtype that it takes over is known", _cast_like),),

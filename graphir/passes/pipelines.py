@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 64
 
 
-def _always(graph: Graph) -> bool:
-    return True
-
-
 @record
 class Step:
     """One pass: `run` does it, and `then` follow where it changed anything. `applies` is a quick look whether there may
@@ -40,7 +36,7 @@ class Step:
     name: str
     run: Callable[[Graph], Outcome]
     then: tuple[Step, ...] = ()
-    applies: Callable[[Graph], bool] = _always
+    applies: Callable[[Graph], bool] = lambda graph: True
 
 
 @record

@@ -79,12 +79,8 @@ def _top(attributes: Attributes) -> Gradient:
     return ZEROS if kind not in ("value", "both") else Gradient("g0 o0 o1", operator="_backward_topk")
 
 
-def _by_length(attributes: Attributes) -> Gradient:
-    return Gradient("g0 i1") if attributes.get("use_sequence_length") else Gradient("g0")
-
-
-def _mask(attributes: Attributes) -> Gradient:
-    return Gradient("g0 i1") if attributes.get("use_sequence_length") else Gradient("g0", in_place=FIRST)
+def _by_length(otherwise: Gradient) -> Callable[[Attributes], Gradient]:
+    return lambda attributes: Gradient("g0 i1") if attributes.get("use_sequence_length") else otherwise
 
 
 _NORMALIZED = Gradient("g0 o1 o2 i0 i1 i3 i4", 3)
@@ -136,8 +132,8 @@ GRADIENTS: dict[str, Row] = {
     **dict.fromkeys(_LAYOUT, _FROM_OUT),
     **dict.fromkeys(("broadcast_axis", "broadcast_to"), Gradient("g0", operator="_broadcast_backward")),
     **dict.fromkeys(("max", "min", "nanprod", "nansum", "norm", "prod"), _REDUCED),
-    **dict.fromkeys(("SequenceLast", "SequenceReverse"), _by_length),
-    "SequenceMask": _mask,
+    **dict.fromkeys(("SequenceLast", "SequenceReverse"), _by_length(Gradient("g0"))),
+    "SequenceMask": _by_length(Gradient("g0", in_place=FIRST)),
     **dict.fromkeys(("softmax", "softmin"), _softmax),
     "LinearRegressionOutput": _LOSS._replace(operator="_backward_linear_reg_out"),
     "LogisticRegressionOutput": _LOSS._replace(operator="_backward_logistic_reg_out"),

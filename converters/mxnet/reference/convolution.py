@@ -201,15 +201,10 @@ def with_bias(result: Array, bias: tuple[Array, ...]) -> Array:
     return result + bias[0].reshape(1, -1, 1, 1) if bias else result
 
 
-def deformable_convolution(attrs: Attributes, data: Array, offset: Array, weight: Array, *bias: Array) -> Array:
-    """Convolution at learned offsets."""
-    return with_bias(deformed(attrs, data, offset, None, weight), bias)
-
-
-def modulated_deformable_convolution(
-    attrs: Attributes, data: Array, offset: Array, mask: Array, weight: Array, *bias: Array
+def deformable_convolution(
+    attrs: Attributes, data: Array, offset: Array, mask: Array | None, weight: Array, *bias: Array
 ) -> Array:
-    """Convolution at learned offsets, every reading weighed by the mask."""
+    """Convolution at learned offsets, every reading weighed by the mask if there is one."""
     return with_bias(deformed(attrs, data, offset, mask, weight), bias)
 
 
@@ -217,6 +212,8 @@ OPERATORS: Mapping[str, Reference] = {
     "Convolution": convolution,
     "Convolution_v1": convolution,
     "Deconvolution": deconvolution,
-    "_contrib_DeformableConvolution": deformable_convolution,
-    "_contrib_ModulatedDeformableConvolution": modulated_deformable_convolution,
+    "_contrib_DeformableConvolution": lambda attrs, data, offset, *rest: deformable_convolution(
+        attrs, data, offset, None, *rest
+    ),
+    "_contrib_ModulatedDeformableConvolution": deformable_convolution,
 }

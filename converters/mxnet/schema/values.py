@@ -141,11 +141,7 @@ def parse_shape(text: str) -> tuple[int | None, ...] | None:
     """
     if text.strip() == "None":
         return None
-    return _parse_tuple(_parse_entry, text)  # type: ignore[return-value]
-
-
-def _parse_entry(text: str) -> int | None:
-    return None if text.strip() == "None" else parse_int(text)
+    return _parse_tuple(functools.partial(_parse_optional, parse_int), text)  # type: ignore[return-value]
 
 
 def _parse_tuple(parse: Callable[[str], object], text: str) -> tuple[object, ...]:

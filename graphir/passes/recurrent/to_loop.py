@@ -198,7 +198,7 @@ class _Way:
         """Return a last state (N, H), 0 for sequences without elements."""
         lengths = self._optional(4)
         assert lengths is not None or self.ends is None
-        if self.ends is None or (lengths is not None and _all_positive(lengths)):
+        if self.ends is None or (lengths is not None and all_positive(lengths)):
             return last
         begun = self.outer(ew.Less(), self._integer(0), self.ends)
         return self.outer(ew.Where(), begun, last, self._number(0.0))
@@ -325,6 +325,6 @@ class _Way:
         return value if shift == 0 else self._sum(value, self._number(shift))
 
 
-def _all_positive(lengths: Value) -> bool:
+def all_positive(lengths: Value) -> bool:
     """Return whether all sequences are known to have an element."""
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())

@@ -11,6 +11,7 @@ from graphir.converters.mxnet.exporting.ops.steps import bind_named, is_used
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import recurrent as ir
+from graphir.passes.recurrent.to_loop import all_positive
 from graphir.types import DType
 
 Recurrent = ir.RNN | ir.GRU | ir.LSTM
@@ -37,11 +38,6 @@ def _whole(node: ExportNode[Recurrent], lengths: Value) -> bool:
     steps = node.shape(0)[0]
     numbers = None if lengths.tensor is None else lengths.tensor.numpy()
     return numbers is not None and isinstance(steps, int) and bool((numbers == steps).all())
-
-
-def _starts_inside(lengths: Value) -> bool:
-    """Return whether all sequences are known to have an element."""
-    return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 
 def _check_dtype(node: ExportNode[Recurrent]) -> None:
@@ -145,7 +141,7 @@ def _export_with_lengths(node: ExportNode[Recurrent], mode: str) -> None:
     op = node.op
     lengths = node.export.cast(node.entry(4), node.dtype())
     data, ends = node.entry(0), lengths
-    if not _starts_inside(node.input(4)):
+    if not all_positive(node.input(4)):
         ends = node.step("_maximum_scalar", lengths, suffix="ends", scalar=1)
     results, lasts = [], []
     for way in range(op.direction.count):

@@ -62,7 +62,7 @@ def _rounded(node: ImportNode, data: Value, largest: Value) -> Value:
     return node.cast(node.step(ew.Where(), stored, whole, low), DType.INT8, suffix="int8")
 
 
-def import_prepare_data(node: ImportNode) -> Value:
+def prepared(node: ImportNode) -> Value:
     """Floats as int8, `maxabs` as 127."""
     return node.emit(ew.Identity(), _rounded(node, _floats(node, 0), _number(node, 1)))
 
@@ -75,7 +75,7 @@ def import_prepare_weight(node: ImportNode) -> Value:
     if node.attrs["already_quantized"]:
         byte_dtype(node, 0, DType.INT8)
         return node.emit(ew.Identity(), node.input(0))
-    return node.emit(ew.Identity(), _rounded(node, _floats(node, 0), _number(node, 1)))
+    return prepared(node)
 
 
 def _weight(node: ImportNode, slot: int) -> Value:
@@ -122,7 +122,7 @@ def import_fully_connected(node: ImportNode) -> Value:
 IMPORTS: dict[str, ImportFunction] = {
     "_contrib_intgemm_fully_connected": import_fully_connected,
     "_contrib_intgemm_maxabsolute": lambda node: node.emit(ew.Identity(), _largest(node, _floats(node, 0))),
-    "_contrib_intgemm_prepare_data": import_prepare_data,
+    "_contrib_intgemm_prepare_data": prepared,
     "_contrib_intgemm_prepare_weight": import_prepare_weight,
     "_contrib_intgemm_take_weight": import_take_weight,
     "_contrib_quantized_reshape": rearranged(shape.import_reshape),

@@ -6,6 +6,7 @@ inferred by `infer_symbol`, which also finds the words for what is wrong.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -208,15 +209,7 @@ def _infer_operators(order: Sequence[Node], types: dict[Node, tuple[Known, ...]]
 
 
 def _is_enough(wanted: Wanted) -> Any:
-    return _has_dtype if wanted is Wanted.DTYPES else _has_all
-
-
-def _has_dtype(known: Known) -> bool:
-    return known.type.dtype is not None
-
-
-def _has_all(known: Known) -> bool:
-    return known.is_whole
+    return operator.attrgetter("type.dtype" if wanted is Wanted.DTYPES else "is_whole")
 
 
 def _intern(type_: TensorType, given: bool = False, trained: bool = False) -> Known:

@@ -79,11 +79,6 @@ def log_negative_binomial(x: Array, limit: Array, chance: Array) -> Array:
     return np.asarray(counts + limit * np.log(chance) + x * np.log(1 - chance))
 
 
-def log_generalized(x: Array, mean: Array, dispersion: Array) -> Array:
-    """Return the same by mean and dispersion."""
-    return log_negative_binomial(x, 1 / dispersion, 1 / (mean * dispersion + 1))
-
-
 def dirichlet(attrs: Attributes, sample: Array, alpha: Array) -> Array:
     """Dirichlet's density of the vectors along the last axis."""
     require(sample.dtype == alpha.dtype and sample.dtype.kind == "f", f"dtypes {sample.dtype} and {alpha.dtype}")
@@ -135,7 +130,9 @@ OPERATORS: Mapping[str, Reference] = {
         lambda x, rate: np.log(rate) - rate * x, lambda x, rate: rate * np.exp(-rate * x)
     ),
     "_random_pdf_gamma": density(log_gamma_density),
-    "_random_pdf_generalized_negative_binomial": density(log_generalized),
+    "_random_pdf_generalized_negative_binomial": density(
+        lambda x, mean, dispersion: log_negative_binomial(x, 1 / dispersion, 1 / (mean * dispersion + 1))
+    ),
     "_random_pdf_negative_binomial": density(log_negative_binomial),
     "_random_pdf_normal": density(log_normal, normal),
     "_random_pdf_poisson": density(log_poisson),

@@ -18,7 +18,8 @@ def qr(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     return q.astype(dtype), r.astype(dtype)
 
 
-def _rank(attrs: Attributes, data: Array, limit: Array | None) -> Array:
+def matrix_rank(attrs: Attributes, data: Array, limit: Array | None = None) -> Array:
+    """Return how many singular values are beyond the limit, or the dtype's rounding of the largest."""
     require_wide(data)
     require(not attrs.get("hermitian"), "hermitian")
     if data.ndim < 2:
@@ -28,11 +29,6 @@ def _rank(attrs: Attributes, data: Array, limit: Array | None) -> Array:
         epsilon = float(attrs.get("finfoEps64" if data.dtype == np.float64 else "finfoEps32", 0.0))
         limit = lengths.max(-1) * max(data.shape[-2:]) * epsilon
     return np.asarray((lengths > limit[..., None]).sum(-1), np.int64)
-
-
-def matrix_rank_none(attrs: Attributes, data: Array) -> Array:
-    """Return how many singular values are beyond the dtype's rounding of the largest."""
-    return _rank(attrs, data, None)
 
 
 def lstsq(attrs: Attributes, matrix: Array, data: Array) -> tuple[Array, ...]:
@@ -52,7 +48,7 @@ def lstsq(attrs: Attributes, matrix: Array, data: Array) -> tuple[Array, ...]:
 
 OPERATORS: Mapping[str, Reference] = {
     "_npi_lstsq": lstsq,
-    "_npi_matrix_rank": lambda attrs, data, limit: _rank(attrs, data, limit),
-    "_npi_matrix_rank_none_tol": matrix_rank_none,
+    "_npi_matrix_rank": matrix_rank,
+    "_npi_matrix_rank_none_tol": matrix_rank,
     "_npi_qr": qr,
 }
