@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from .decisions import Decision
+from .decisions import Decision as Decision
 from .errors import GraphError
 from .ops.base import Known, Operator, Values
 from .ops.elements import whole
@@ -214,6 +214,3 @@ def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], 
     """Return one line that says which node could not be, with its operands' names and types, and why."""
     shown = ", ".join("(absent)" if value is None else f"{value.name}: {value.type}" for value in operands)
     return f"node {name or '(unnamed)'} ({op}) refuses its operands ({shown}): {error}"
-
-
-__all__ = ["KNOWN_LIMIT", "Decision", "Node", "Value", "describe_failure", "known_of"]

@@ -17,7 +17,9 @@ from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
-from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
+from graphir.converters.mxnet.live.process import LiveProcess
+from graphir.converters.mxnet.live.process import MXNetMissing as MXNetMissing
+from graphir.converters.mxnet.live.process import MXNetRefuses as MXNetRefuses
 from graphir.converters.mxnet.live.regions import with_zeros_for_no_image
 from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
@@ -239,7 +241,3 @@ def live_python() -> str | None:
 def _used_arrays(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> dict[str, Array]:
     names = {node.name for node in symbol.nodes if node.op == VARIABLE}
     return {name: tensor.numpy() for name, tensor in tensors.items() if name in names}
-
-
-__all__ = ["PYTHON_VARIABLE", "LiveMXNet", "MXNetMissing", "MXNetRefuses", "ReferenceEvaluator", "judges",
-           "live_python"]  # fmt: skip

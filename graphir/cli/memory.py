@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, model_options, one_of, tolerance, whole_number
-from .sizes import size
+from .sizes import size as size
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.memory.plan import Switches
@@ -114,6 +114,3 @@ def _write(options: argparse.Namespace, report: MemoryReport, line: str) -> None
         text = picture(report, line)
         with replacing(options.timeline) as (file,):
             file.write(text.encode())
-
-
-__all__ = ["add_arguments", "run", "size"]

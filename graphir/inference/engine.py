@@ -12,8 +12,9 @@ from graphir.safety.arguments import expect
 from graphir.structure.store import GraphStore
 from graphir.types import SequenceType, TensorType, Type, Unknown
 
-from .fixpoint import Inference
-from .given import given_types, parse_dims
+from .fixpoint import Inference as Inference
+from .given import given_types
+from .given import parse_dims as parse_dims
 
 if TYPE_CHECKING:
     from graphir.graph import Graph, Value
@@ -122,6 +123,3 @@ def _by(value: Value) -> str:
     if node is None:
         return " (parameter)" if value.is_parameter else " (input)"
     return f" by node {node.name} ({node.op.name})"
-
-
-__all__ = ["Inference", "fix_types", "infer", "infer_graph", "infer_types", "is_complete", "parse_dims", "require_all"]

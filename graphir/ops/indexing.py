@@ -12,7 +12,12 @@ from . import elements
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype
 from .dtypes import COMMON, INDICES, INT64, NUMBERS
 from .known import array_of, combined, filled, known_array
-from .selection import Compress, CumProd, CumSum, NonZero, Unique, check_indices
+from .selection import Compress as Compress
+from .selection import CumProd as CumProd
+from .selection import CumSum as CumSum
+from .selection import NonZero as NonZero
+from .selection import Unique as Unique
+from .selection import check_indices
 from .steps import of_scatter
 from .traits import Decision, Rounding
 from .work import Counted
@@ -310,19 +315,3 @@ OPERATORS = (
     *(Gather, GatherElements, GatherND, ScatterElements, ScatterND),
     *(OneHot, Compress, NonZero, Unique, CumSum, CumProd),
 )
-
-__all__ = [
-    "OPERATORS",
-    "Compress",
-    "CumProd",
-    "CumSum",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "NonZero",
-    "OneHot",
-    "Reduction",
-    "ScatterElements",
-    "ScatterND",
-    "Unique",
-]

@@ -9,7 +9,9 @@ from .base import Known, Operand, Operator, Values, elements_of, normalize_axis,
 from .broadcasting import broadcast
 from .dtypes import COMMON, INT64
 from .elements import is_natural
-from .extent import Pad, PadMode, Tile
+from .extent import Pad as Pad
+from .extent import PadMode as PadMode
+from .extent import Tile as Tile
 from .known import array_of, is_small, known_array
 from .traits import Rounding
 
@@ -366,18 +368,3 @@ OPERATORS = (
     *(Transpose, Reshape, Shape, Size, Expand, Flatten),
     *(Squeeze, Unsqueeze, Tile, Pad),
 )
-
-__all__ = [
-    "OPERATORS",
-    "Expand",
-    "Flatten",
-    "Pad",
-    "PadMode",
-    "Reshape",
-    "Shape",
-    "Size",
-    "Squeeze",
-    "Tile",
-    "Transpose",
-    "Unsqueeze",
-]

@@ -20,10 +20,14 @@ from graphir.types import (
 )
 
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_dtype
-from .blocks import DepthOrder, DepthToSpace, SpaceToDepth
+from .blocks import DepthOrder as DepthOrder
+from .blocks import DepthToSpace as DepthToSpace
+from .blocks import SpaceToDepth as SpaceToDepth
 from .dtypes import COMMON, INT64
 from .known import array_of, filled, known_array
-from .slicing import BEYOND, Slice, slice_size
+from .slicing import BEYOND as BEYOND
+from .slicing import Slice as Slice
+from .slicing import slice_size as slice_size
 from .traits import Rounding
 
 
@@ -237,18 +241,3 @@ class ReverseSequence(Operator):
 
 
 OPERATORS = (Concat, Split, Slice, Trilu, ReverseSequence, DepthToSpace, SpaceToDepth)
-
-__all__ = [
-    "BEYOND",
-    "OPERATORS",
-    "Concat",
-    "DepthOrder",
-    "DepthToSpace",
-    "ReverseSequence",
-    "Slice",
-    "SpaceToDepth",
-    "Split",
-    "Trilu",
-    "even_parts",
-    "slice_size",
-]

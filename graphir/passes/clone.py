@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from graphir.graph import Graph
-from graphir.structure.cloning import Images, clone, clone_into
+from graphir.structure.cloning import Images as Images
+from graphir.structure.cloning import clone as clone
+from graphir.structure.cloning import clone_into as clone_into
 
 
 @contextmanager
@@ -22,6 +24,3 @@ def on_copy(graph: Graph, change: Callable[[Graph], object], *, needed: bool) ->
     change(copy)
     yield copy
     graph.decisions[:] = copy.decisions
-
-
-__all__ = ["Images", "clone", "clone_into", "on_copy"]

@@ -363,6 +363,3 @@ def _nothing(graph: Graph, how: QuantizeOptions, is_excluded: bool) -> str:
     }[how.kind]
     text = f"nothing to quantize as {how.kind}: {advice}; the model has {listing(names) if names else 'no nodes'}"
     return f"{text}; what matches exclude was left out" if is_excluded else text
-
-
-__all__ = ["fewest_kept", "quantize", "quantize_model"]

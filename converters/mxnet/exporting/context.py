@@ -9,9 +9,17 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NoReturn
 
-from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
-from graphir.converters.mxnet.exporting.dtypes import DTYPES, NeedsNumpyShape, Refusal, dtype_name, held_dtype
-from graphir.converters.mxnet.exporting.state import SUFFIX, Entry, Export
+from graphir.converters.kernel.exporting import BaseExportNode, O
+from graphir.converters.kernel.exporting import P as P
+from graphir.converters.kernel.exporting import table as table
+from graphir.converters.mxnet.exporting.dtypes import DTYPES as DTYPES
+from graphir.converters.mxnet.exporting.dtypes import NeedsNumpyShape as NeedsNumpyShape
+from graphir.converters.mxnet.exporting.dtypes import Refusal as Refusal
+from graphir.converters.mxnet.exporting.dtypes import dtype_name as dtype_name
+from graphir.converters.mxnet.exporting.dtypes import held_dtype
+from graphir.converters.mxnet.exporting.state import SUFFIX
+from graphir.converters.mxnet.exporting.state import Entry as Entry
+from graphir.converters.mxnet.exporting.state import Export as Export
 from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
@@ -156,23 +164,3 @@ def fields_of(op: Operator, **renamed: str) -> dict[str, Any]:
 def direct(name: str, **renamed: str) -> ExportFunction:
     """Write an operator as MXNet's of this name, which has the same operands and its fields (see `fields_of`)."""
     return lambda node: node.emit(name, *node.entries(), **fields_of(node.op, **renamed))
-
-
-__all__ = [
-    "DTYPES",
-    "AnyNode",
-    "Entry",
-    "Export",
-    "ExportFunction",
-    "ExportNode",
-    "ExportTable",
-    "NeedsNumpyShape",
-    "P",
-    "Refusal",
-    "direct",
-    "dtype_name",
-    "fields_of",
-    "row",
-    "rows",
-    "table",
-]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.kernel.refusals import Refusal as Refusal
 from graphir.graph import Value
 from graphir.types import DType, TensorType, Type
 
@@ -68,6 +68,3 @@ def check_held(name: str, type_: Type) -> None:
         raise Refusal(f"MXNet has tensors only; {name} is {type_}")
     if type_.dtype is not None and type_.dtype not in DTYPES and type_.dtype not in WIDER:
         raise Refusal(f"MXNet has no tensors of {type_.dtype} ({name})")
-
-
-__all__ = ["DTYPES", "WIDER", "NeedsNumpyShape", "Refusal", "Unwritten", "check_held", "dtype_name", "held_dtype"]

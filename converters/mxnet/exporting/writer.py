@@ -13,7 +13,7 @@ from graphir.converters.kernel.terms import Terms
 from graphir.converters.mxnet.exporting.context import Entry, Export, NeedsNumpyShape, Refusal
 from graphir.converters.mxnet.exporting.dtypes import Unwritten, check_held
 from graphir.converters.mxnet.exporting.lowering import Lowering
-from graphir.converters.mxnet.exporting.nodes import write_node
+from graphir.converters.mxnet.exporting.nodes import write_node as write_node
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.decisions import DecisionKind
 from graphir.errors import Gap, GraphError
@@ -207,6 +207,3 @@ class Writer:
                 stack.extend(export.asked(producer))
         reached &= export.hopeless
         return [(node, export.refused[node]) for node in self.graph.nodes if node in reached]
-
-
-__all__ = ["Writer", "write_node"]

@@ -8,7 +8,9 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from graphir.converters.mxnet.files.arrays import NPY_MAGIC, ZIP_MAGICS, ParamsEntry, SparseArray
+from graphir.converters.mxnet.files.arrays import NPY_MAGIC, ZIP_MAGICS
+from graphir.converters.mxnet.files.arrays import ParamsEntry as ParamsEntry
+from graphir.converters.mxnet.files.arrays import SparseArray as SparseArray
 from graphir.converters.mxnet.files.ndarray_list import LIST_MAGIC, ListReader, write_list
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
@@ -160,14 +162,3 @@ def write_params(
     tensors = {name: Tensor.of(array) for name, array in arrays.items()}
     with replacing(path) as (file,):
         write_list(file, tensors, np_shape=np_shape, named=named)
-
-
-__all__ = [
-    "ParamsEntry",
-    "ParamsFile",
-    "SparseArray",
-    "open_params",
-    "read_params",
-    "split_prefixes",
-    "write_params",
-]

@@ -7,7 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.kernel.importing import BaseImportNode, Imported
+from graphir.converters.kernel.importing import BaseImportNode
+from graphir.converters.kernel.importing import Imported as Imported
 from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Value
@@ -166,6 +167,3 @@ def to_single(number: float) -> float:
         return float(struct.unpack("f", struct.pack("f", number))[0])
     except OverflowError:
         return math.copysign(math.inf, number)
-
-
-__all__ = ["ImportFunction", "ImportNode", "Imported", "to_single"]

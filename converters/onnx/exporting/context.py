@@ -8,7 +8,9 @@ from typing import Any, Generic
 
 import numpy as np
 
-from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
+from graphir.converters.kernel.exporting import BaseExportNode, O
+from graphir.converters.kernel.exporting import P as P
+from graphir.converters.kernel.exporting import table as table
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.exporting.runnable import plan_for
@@ -353,24 +355,3 @@ def born(since: int, compose: Callable[[ExportNode[P]], None]) -> Callable[[Expo
             compose(node)
 
     return export_born
-
-
-__all__ = [
-    "AnyNode",
-    "Casts",
-    "Export",
-    "ExportFunction",
-    "ExportNode",
-    "ExportTable",
-    "P",
-    "WriteBody",
-    "born",
-    "by_opset",
-    "direct",
-    "onnx_value",
-    "opset_of_source",
-    "row",
-    "rows",
-    "table",
-    "unchanged_opset",
-]

@@ -22,7 +22,10 @@ from graphir.converters.onnx.exporting.context import (
     opset_of_source,
     unchanged_opset,
 )
-from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
+from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET as DEFAULT_OPSET
+from graphir.converters.onnx.exporting.opsets import OLDEST_OPSET as OLDEST_OPSET
+from graphir.converters.onnx.exporting.opsets import ir_version, newest_run
+from graphir.converters.onnx.exporting.opsets import newest_opset as newest_opset
 from graphir.converters.onnx.exporting.types import type_text, types_of
 from graphir.converters.onnx.files.notes import needs_metadata
 from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
@@ -256,11 +259,3 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
         if name in used:
             initializers[name] = tensor
     return initializers
-
-
-__all__ = [
-    "DEFAULT_OPSET",
-    "OLDEST_OPSET",
-    "export_graph",
-    "newest_opset",
-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphir.converters.onnx.exporting.signatures import newest_opset
+from graphir.converters.onnx.exporting.signatures import newest_opset as newest_opset
 from graphir.converters.onnx.files.notes import METADATA_SINCE
 from graphir.converters.onnx.files.records import FIELD
 from graphir.runtime.kernels import releases
@@ -58,6 +58,3 @@ def ir_version(
         if source < opset <= OLDEST_OPSET:
             return max(int(stated), ir_version_of(opset, domains), needed)
     return max(ir_version_of(opset, domains), needed)
-
-
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "ir_version", "ir_version_of", "newest_opset", "newest_run"]

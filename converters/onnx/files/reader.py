@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.impostors import refuse_impostors
-from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS as DEFAULT_DOMAINS
 from graphir.converters.onnx.files.stripped import NOT_ONNX, stripped_content
 from graphir.converters.onnx.files.tensors import TensorSource
 from graphir.errors import FormatError, ImportFailure
@@ -173,6 +173,3 @@ def _names_in_attributes(attributes: Iterable[Any]) -> list[object]:
         for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
             names += _names_in_graph(inner)
     return names
-
-
-__all__ = ["DEFAULT_DOMAINS", "OnnxSource", "open_model", "versions_of"]

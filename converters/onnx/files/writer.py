@@ -13,14 +13,8 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from graphir.converters.onnx.files.messages import (
-    Place,
-    graph_message,
-    header_of,
-    model_message,
-    output_addition,
-    tensor_header,
-)
+from graphir.converters.onnx.files.messages import Place, graph_message, header_of, model_message, tensor_header
+from graphir.converters.onnx.files.messages import output_addition as output_addition
 from graphir.converters.onnx.files.notes import TENSOR, Notes
 from graphir.converters.onnx.files.records import OnnxModel
 from graphir.errors import ExportFailure
@@ -174,9 +168,3 @@ def _write_stream(model: OnnxModel, file: IO[bytes], references: Mapping[str, Pl
             if weight is not None:
                 weight.write_to(file, sources)
     file.write(body)
-
-
-__all__ = [
-    "INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "bytes_and_arrays", "bytes_in_place", "model_bytes",
-    "output_addition", "write_model",
-]  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.kernel.importing import BaseImportNode, Imported
+from graphir.converters.kernel.importing import BaseImportNode
+from graphir.converters.kernel.importing import Imported as Imported
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.safety.limits import charge_list
@@ -148,6 +149,3 @@ class ImportNode(BaseImportNode):
 def result_name(node: str, slot: int) -> str:
     """Return the name of a node's result: the node's own for the first, `node:1` and so on for the others."""
     return node if slot == 0 else f"{node}:{slot}"
-
-
-__all__ = ["ImportFunction", "ImportNode", "Imported", "result_name"]

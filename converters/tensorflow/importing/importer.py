@@ -11,7 +11,8 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.options import KEEP, REFUSE
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFFunction, TFNode
-from graphir.converters.tensorflow.importing.cut import PLACEHOLDERS, cut_at
+from graphir.converters.tensorflow.importing.cut import PLACEHOLDERS as PLACEHOLDERS
+from graphir.converters.tensorflow.importing.cut import cut_at
 from graphir.converters.tensorflow.importing.dilated import fuse_dilated
 from graphir.converters.tensorflow.importing.fed import feed_iterators
 from graphir.converters.tensorflow.importing.frames import lower_frames
@@ -308,6 +309,3 @@ def _has_effects(node: TFNode) -> bool:
 def _strip_slot(name: str) -> str:
     """Return `x` for `x:0`."""
     return name.removesuffix(":0")
-
-
-__all__ = ["PLACEHOLDERS", "Importer"]
