@@ -79,7 +79,6 @@ MARKS = {
     "elsewhere": MarkLook(2, ">", "#7a5bb5", "runs on another provider"),
     "first": MarkLook(2, "-", "#0072b2", "only in the first"),
     "second": MarkLook(2, "+", "#cc79a7", "only in the second"),
-    "suspicious": MarkLook(3, "?", "#e69f00", "differs by more than rounding explains"),
     "not proven": MarkLook(3, "?", "#e69f00", "equal, but these runs cannot reveal a fault"),
     "not deterministic": MarkLook(3, "?", "#e69f00", "differs between runs"),
     "changed": MarkLook(4, "!", "#d55e00", "changed"),

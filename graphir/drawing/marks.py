@@ -13,7 +13,7 @@ from graphir.safety.foreign_text import listing
 
 from .colours import MARKS
 
-_VERDICTS = frozenset({"identical", "noise", "not proven", "suspicious", "not deterministic", "broken"})
+_VERDICTS = frozenset({"identical", "noise", "not proven", "not deterministic", "broken"})
 ELSEWHERE = "elsewhere"
 _STATUS = {Status.SAME: "same", Status.CHANGED: "changed", Status.FIRST: "first", Status.SECOND: "second"}
 

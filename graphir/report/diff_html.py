@@ -132,7 +132,7 @@ _NAMELESS = ("attribute", "operator", "structure")
 _SENTENCES = {"weight": "weights differ", "operand": "operands differ", "type": "results differ"}
 
 
-STYLES = {Status.SAME: "noise", Status.CHANGED: "broken", Status.FIRST: "suspicious", Status.SECOND: "suspicious"}
+STYLES = {Status.SAME: "noise", Status.CHANGED: "broken", Status.FIRST: "not-proven", Status.SECOND: "not-proven"}
 OPEN_ROWS = 10
 OPEN_GROUPS = 3
 NOTE = (

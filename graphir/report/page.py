@@ -94,7 +94,7 @@ def fold(title: str, body: str, *, opened: bool = False, note: str = "") -> str:
 
 
 def banner(kind: str, title: str, text: str) -> str:
-    """Return the verdict at the top, coloured by its kind: identical, noise, suspicious, broken or open."""
+    """Return the verdict at the top, coloured by its kind: identical, noise, broken or open."""
     return f'<p class="banner {kind}"><strong>{escape(title)}</strong><span>{escape(text)}</span></p>'
 
 

@@ -23,7 +23,6 @@ MEANINGS = {
     "noise": "every output is equal within rounding",
     "not proven": "the outputs agree, but these runs cannot reveal a fault",
     "not deterministic": "two runs of the model differ by more than rounding explains",
-    "suspicious": "the outputs differ by more than rounding explains",
     "broken": "the models do not compute the same",
 }
 SAME_FILES = "both files have the same bytes; differences below come from onnxruntime"

@@ -19,7 +19,7 @@ from graphir.safety.foreign_text import printable
 from graphir.structure.record import record
 
 NARROWEST = 20
-DOUBTS = ("NOT PROVEN", "NOT DETERMINISTIC", "SUSPICIOUS")
+DOUBTS = ("NOT PROVEN", "NOT DETERMINISTIC")
 
 
 class Style(Enum):

@@ -141,9 +141,7 @@ def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:
     return max(found, key=gravity).verdict if found else Verdict.IDENTICAL
 
 
-def gravity(one: Comparison) -> float:
-    """Return how bad a comparison is. What differs where rounding alone moves nothing by so much is worse than what
-    cannot be told of another value, or on other inputs, because rounding moves that."""
-    order = list(Verdict)
-    is_steady = one.verdict is Verdict.SUSPICIOUS and one.floor <= one.limit
-    return order.index(Verdict.NOT_DETERMINISTIC) + 0.5 if is_steady else order.index(one.verdict)
+def gravity(one: Comparison) -> int:
+    """Return how bad a comparison is. What differs by more than rounding is worse than what cannot be told of another
+    value, or on other inputs, because rounding moves that."""
+    return list(Verdict).index(one.verdict)

@@ -8,14 +8,13 @@ import enum
 class Verdict(enum.Enum):
     """How two results relate, from best to worst.
 
-    Identical, equal within rounding; equal in what cannot show a fault (not proven); more than rounding explains;
-    the model differs from itself by more than that (not deterministic); not the same computation.
+    Identical, equal within rounding; equal in what cannot show a fault (not proven); the model differs from itself by
+    more than rounding explains (not deterministic); a difference that is more than that (broken).
     """
 
     IDENTICAL = "identical"
     NOISE = "noise"
     NOT_PROVEN = "not proven"
-    SUSPICIOUS = "suspicious"
     NOT_DETERMINISTIC = "not deterministic"
     BROKEN = "broken"
 
@@ -35,7 +34,7 @@ class Verdict(enum.Enum):
     @property
     def differs(self) -> bool:
         """Whether the results differ by more than rounding; neither this nor `passes` holds where nothing is shown."""
-        return self in (Verdict.SUSPICIOUS, Verdict.BROKEN)
+        return self is Verdict.BROKEN
 
     @property
     def css_class(self) -> str:

@@ -23,7 +23,7 @@ more than {least:g} of the slice's magnitude (of whole numbers: 2 % of them), or
 kinds are *silent*: what they change is less, or shows only beyond all numbers that a network is fed with. Their effect
 is any other number, up to a million times the usual width.
 
-It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *not deterministic* where the fault draws
+It is **found** if the verdict is *broken* (*not proven* and *not deterministic* where the fault draws
 numbers), if it is *not proven* and the sentence that says why names the place (what inputs never reached), or if
 verify says that the candidate does not run, and **named** if a cause, or one of at most eight lines of
 what `diff` finds, names the node, its weights or results, or a node beside it. A harmless rewrite is **blamed** if its

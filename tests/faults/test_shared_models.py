@@ -1,4 +1,4 @@
-"""Models made by others are never suspicious against themselves and their conversions.
+"""Models made by others never differ from themselves and their conversions.
 
 Those that take a second or less run always; `GRAPHIR_ALL_FAULTS=1` runs all that stand in the folder `shared`.
 """
@@ -31,12 +31,12 @@ def chosen() -> list[str]:
 
 
 @pytest.mark.parametrize("name", chosen())
-def test_a_model_is_not_suspicious_against_itself(shared: Path, name: str) -> None:
+def test_a_model_does_not_differ_from_itself(shared: Path, name: str) -> None:
     report = real_model(shared, name).against_itself()
     assert not report.verdict.differs, str(report)
 
 
 @pytest.mark.parametrize("name", chosen())
-def test_a_model_is_not_suspicious_against_its_conversion(shared: Path, name: str, tmp_path: Path) -> None:
+def test_a_model_does_not_differ_from_its_conversion(shared: Path, name: str, tmp_path: Path) -> None:
     report = real_model(shared, name).against_conversion(tmp_path)
     assert not report.verdict.differs, str(report)

@@ -20,7 +20,7 @@ from tests.verification.reworded import outcomes
 pytestmark = pytest.mark.rotates(4)
 
 PLANTED = [
-    ("mlp", "a channel scaled by 1.01"),  # suspicious or broken, with a cause
+    ("mlp", "a channel scaled by 1.01"),  # broken, with a cause
     ("mlp", "Dropout in training mode"),  # not deterministic
     ("control", "a turn of a Loop more"),
     ("control", "fmod for mod"),  # whole numbers

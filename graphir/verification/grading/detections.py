@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphir.arrays import Array
 from graphir.ops import traits_of
 from graphir.ops.traits import Decision
-from graphir.verification.numbers.compare import SUSPICIOUS_FACTOR, Comparison, noise_limit
+from graphir.verification.numbers.compare import Comparison, noise_limit
 from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
 from graphir.verification.running.bench import Asked, Bench, ComparedPair
 from graphir.verification.verdict import Verdict
@@ -143,11 +143,7 @@ def compare_tables(
     verdict, relative = Verdict.NOISE, float(changes[np.argmax(changes / limits)])
     moved = _is_laid_out_otherwise(expected, candidate, 2 * limits[0] * scale[0])
     if open_rows or moved or (changes > limits).any():
-        wide = SUSPICIOUS_FACTOR * limits
-        nearly = pair_rows(expected, candidate, wide * scale)
-        apart = set(_without_counterpart(expected, candidate, nearly)) - set(turned)
-        verdict = Verdict.BROKEN if moved or apart or (changes > wide).any() else Verdict.SUSPICIOUS
-        relative = math.inf if open_rows and verdict is Verdict.BROKEN else relative
+        verdict, relative = Verdict.BROKEN, math.inf if open_rows else relative
     note = f"{len(pairs)} of {int((expected[..., 0] >= 0).sum())} detections match"
     note += f", {len(turned)} more come and go when rounding moves the inputs" if turned else ""
     note += f", {len(open_rows)} differ" if open_rows else ""

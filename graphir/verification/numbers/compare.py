@@ -27,10 +27,6 @@ DOUBT_FACTOR = 10.0
 # Other kernels on another device: what onnxruntime's CPU kernels differ by is no measure of theirs.
 NOISE_LEAST_ELSEWHERE = 1e-5
 NOISE_FACTOR_ELSEWHERE = 50.0
-# A choice of words, not of exit codes: what differs by more than so many times the limit, or by half of the scale, is
-# called broken, the rest suspicious.
-SUSPICIOUS_FACTOR = 20.0
-BROKEN_FROM = 0.5
 # Some units in the last place of float32, as any other order of a sum makes them.
 PLAIN_NOISE = 1e-6
 OF_ONE = "numbers so small that a sigmoid's rounding, some units in the last place of 1, is all that differs"
@@ -234,10 +230,9 @@ def compare(
     """Compare two results and grade the difference.
 
     Without tolerances the verdict follows from the noise floor, for the whole and for each channel by itself (see
-    `local`). Integers and booleans have no rounding, so a difference of theirs is broken, noise where rounding the
-    inputs changes the same elements, and suspicious where it changes others. With tolerances a difference passes up to
-    `atol + rtol * scale`, both 0 where not given. What equality cannot prove (all elements NaN or infinite) is
-    suspicious. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
+    `local`). Integers and booleans have no rounding, so a difference of theirs is broken, and noise where rounding the
+    inputs changes the same elements. With tolerances a difference passes up to `atol + rtol * scale`, both 0 where not
+    given. What equality cannot prove (all elements NaN or infinite) is not proven. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
     deterministic. `step` is that of a coarser type that the reference came through; a type of the candidate alone
     widens nothing. `elsewhere` is as for `noise_limit`.
     Raises VerificationError for tolerances that are negative or not finite.
@@ -264,8 +259,7 @@ def compare(
             verdict, note, limit = Verdict.NOISE, OF_ONE, measured.unit / scale if scale else math.inf
             made = partial(made, is_faint=True)
         elif scale == 0 and 0 < max_abs < math.inf:
-            verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
-            note = "the reference is zero everywhere, the candidate is not"
+            verdict, note = Verdict.BROKEN, "the reference is zero everywhere, the candidate is not"
         elif verdict is Verdict.NOISE:
             least = max(limit, MOST_STEPS * step)
             channel = worst_channel(
@@ -303,28 +297,24 @@ def _graded_exactly(
         moved = floor.overall == math.inf
         return (Verdict.NOT_DETERMINISTIC, _about_movement(floor)) if moved else (Verdict.BROKEN, note)
     if floor.deviation is None:
-        return Verdict.SUSPICIOUS if floor.overall else Verdict.BROKEN, note
+        return Verdict.BROKEN, note
     if (floor.deviation[reference != candidate] != 0).all():
         return Verdict.NOISE, f"{note}, each of them one that rounding alone changes too"
-    return Verdict.SUSPICIOUS, f"{note}; rounding alone changes {int(np.count_nonzero(floor.deviation))}, others"
+    return Verdict.BROKEN, f"{note}; rounding alone changes {int(np.count_nonzero(floor.deviation))}, others"
 
 
 def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: float) -> Comparison:
     """Return the comparison of a value that differs in one channel."""
     relative, limit = local_limit(channel)
-    near = channel.max_abs <= SUSPICIOUS_FACTOR * channel.allowed and relative <= BROKEN_FROM
-    verdict = Verdict.SUSPICIOUS if near else Verdict.BROKEN
     note = f"in {channel}, whose numbers are smaller than others beside them"
-    return made(channel.scale, channel.max_abs, relative, overall, limit, verdict, note, str(channel))
+    return made(channel.scale, channel.max_abs, relative, overall, limit, Verdict.BROKEN, note, str(channel))
 
 
 def grade(relative: float, limit: float) -> Verdict:
     """Return the verdict on a relative difference, given what counts as rounding."""
     if relative == 0:
         return Verdict.IDENTICAL
-    if relative <= limit:
-        return Verdict.NOISE
-    return Verdict.SUSPICIOUS if relative <= min(SUSPICIOUS_FACTOR * limit, BROKEN_FROM) else Verdict.BROKEN
+    return Verdict.NOISE if relative <= limit else Verdict.BROKEN
 
 
 def _is_text(array: Array) -> bool:

@@ -97,7 +97,7 @@ class Limits:
         relative, allowed = local_limit(channel)
         return replace(
             result, scale=channel.scale, max_abs=channel.max_abs, relative=relative, limit=allowed,
-            verdict=Verdict.SUSPICIOUS, place=str(channel),
+            verdict=Verdict.BROKEN, place=str(channel),
         )  # fmt: skip
 
     def is_settled(self, result: Comparison, *, alone: bool, again: bool = True) -> bool:

@@ -295,7 +295,7 @@ class Regions:
         self._turned |= {value for value in values if order_inside(found[self._name[value]], arrays[value])}
         for value, one in compared.items():
             if one.verdict is Verdict.NOISE and not unfed and self._only_selects(value):
-                compared[value] = replace(one, verdict=Verdict.SUSPICIOUS, note=INEXACT)
+                compared[value] = replace(one, verdict=Verdict.BROKEN, note=INEXACT)
             elif not one.verdict.passes and self._orders_equals(value, arrays[value], found[self._name[value]], fed):
                 compared[value] = replace(one, verdict=Verdict.NOISE, note=TIES)
         return_memory_of([*arrays.values(), *found.values()])

@@ -234,9 +234,8 @@ def graded(verdict: Verdict, floor: float) -> Comparison:
 
 
 @pytest.mark.parametrize("found, expected", [
-    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.SUSPICIOUS, 0.0)], Verdict.SUSPICIOUS),
-    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.SUSPICIOUS, 0.5)], Verdict.NOT_DETERMINISTIC),
-    ([graded(Verdict.BROKEN, 0.0), graded(Verdict.SUSPICIOUS, 0.0)], Verdict.BROKEN),
+    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.BROKEN, 0.0)], Verdict.BROKEN),
+    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.NOT_PROVEN, 0.5)], Verdict.NOT_DETERMINISTIC),
     ([graded(Verdict.NOISE, 0.0), graded(Verdict.IDENTICAL, 0.0)], Verdict.NOISE),
     ([], Verdict.IDENTICAL),
 ])  # fmt: skip

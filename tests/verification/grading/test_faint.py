@@ -87,7 +87,7 @@ def test_what_is_faint_shows_nothing() -> None:
 PLACES = 256
 
 
-@pytest.mark.parametrize(("off", "verdict"), [(1.6e-5, Verdict.NOISE), (3e-4, Verdict.SUSPICIOUS)])
+@pytest.mark.parametrize(("off", "verdict"), [(1.6e-5, Verdict.NOISE), (3e-4, Verdict.BROKEN)])
 def test_places_between_elements_are_rounded_to_units_of_the_farthest(
     off: float, verdict: Verdict, tmp_path: Path
 ) -> None:

@@ -49,7 +49,7 @@ def one_element(array: Any) -> Any:
 FAULTS = [
     pytest.param(MAPS, zeroed, "[:, 4, ...]", Verdict.BROKEN, id="a zeroed channel"),
     pytest.param(MAPS, swapped, "[:, 2, ...] [:, 3, ...]", Verdict.BROKEN, id="swapped channels"),
-    pytest.param(ROWS, one_score, "[:, :, 1, ...]", Verdict.SUSPICIOUS, id="a score beside boxes"),
+    pytest.param(ROWS, one_score, "[:, :, 1, ...]", Verdict.BROKEN, id="a score beside boxes"),
     pytest.param(VECTOR, one_element, "[17, ...]", Verdict.BROKEN, id="an element of a vector"),
 ]
 
