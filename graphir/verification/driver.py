@@ -14,6 +14,7 @@ from functools import partial
 from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
+from graphir.inputs.draws import enlarged
 from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried
 
 from .devices import note_devices
@@ -91,6 +92,9 @@ class _Driver:
             tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
             report.unproven += tried.unproven
             report.notes += tried.notes
+            if tried.overflows and how.feeds is None and not is_whole:
+                larger = FeedSet("large", (lambda: enlarged(made()),), stretched=True)
+                self._run_further(compared, [larger], report, float("inf"))
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
             report.coverage += [reason] if reason else coverage(self.models.candidate, taken)

@@ -16,6 +16,7 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, Regions, judge
 from graphir.verification.regions.parts import NotRun
 from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.verdict import Verdict
 
 Results = Mapping[str, Array]
@@ -40,8 +41,8 @@ def grade_by_regions(
 ) -> list[Comparison]:
     """Return the comparisons, those that differ as rounding where the candidate's regions agree.
 
-    Regions run without onnxruntime's optimisations: a difference that these alone make stays one. So does that of
-    random values, and any where a region could not be run. Behind a coarse type an output passes where its own region
+    Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless they make the
+    same of the reference. So does that of random values, and any where a region could not be run. Behind a coarse type an output passes where its own region
     agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
@@ -62,7 +63,7 @@ def grade_by_regions(
     if can_judge(bench, sides):
         parts = f"each of {len(judgement.alone)} parts"
         note = f"rounding on the way: {parts} gives the reference's result for its own numbers"
-        titles -= _passing_unoptimised(bench, [by_title[title] for title in titles], expected)
+        titles -= _differing_optimised(bench, [by_title[title] for title in titles], expected)
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
         titles = {title for title in titles if _is_magnified(bench, regions, judgement, by_title[title])}
@@ -75,7 +76,7 @@ def look_inside(
     """Return the comparisons of outputs that agree, with what differs inside where graphs do or an output is in doubt.
 
     Regions run without onnxruntime's optimisations: a fusion that takes what is almost its pattern for it makes a wrong
-    model right, for onnxruntime alone. Where they cannot be judged, all values that both models know are compared.
+    model right, for onnxruntime alone. Where they cannot be run, all values that both models know are compared.
     """
     quantized = bench.limits.quantized
     in_doubt = any(not result.explained or (quantized and result.relative > 0) for result in compared)
@@ -88,7 +89,7 @@ def look_inside(
         regions, judgement = judged
         graded = _behind_causes(regions, judgement, outputs, graded, HIDDEN if can_judge(bench, sides) else WITHIN)
         graded += [] if tells else [judgement.alone[value] for value in judgement.hidden]
-    if in_doubt and not (isinstance(judged, tuple) and can_judge(bench, sides)):
+    if in_doubt and isinstance(judged, NotRun | None):
         _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
         graded += [layer for layer in inside if not layer.verdict.passes]
     return graded
@@ -139,8 +140,15 @@ def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, output: 
     return len(before) == len(names) and all(result.verdict.passes for result in before)
 
 
-def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
-    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
-    results = bench.candidate.twin.run_cached(bench.feeds, [output.name for output in differing])
-    compared = replace(bench, passing=True).compare(differing, expected, results)
-    return {result.name for result in compared if result.verdict.passes}
+def _differing_optimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
+    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way, and do not where both
+    models run with the same."""
+    bench, names = replace(bench, passing=True), [output.name for output in differing]
+    other_way = bench.candidate.twin.run_cached(bench.feeds, names)
+    passing = {result.name for result in bench.compare(differing, expected, other_way) if result.verdict.passes}
+    model = bench.reference.itself
+    if passing and isinstance(model, RuntimeReference):
+        theirs = model.onnx.twin.run_cached(bench.feeds, [output.source for output in differing])
+        alike = bench.compare(differing, theirs, bench.candidate.run_cached(bench.feeds, names))
+        passing -= {result.name for result in alike if result.verdict.passes}
+    return passing

@@ -232,9 +232,9 @@ def compare(
     Without tolerances the verdict follows from the noise floor, for the whole and for each channel by itself (see
     `local`). Integers and booleans have no rounding, so a difference of theirs is broken, and noise where rounding the
     inputs changes the same elements. With tolerances a difference passes up to `atol + rtol * scale`, both 0 where not
-    given. What equality cannot prove (all elements NaN or infinite) is not proven. What exceeds the most that is ever allowed, but not what rounding alone does to the value, is not
-    deterministic. `step` is that of a coarser type that the reference came through; a type of the candidate alone
-    widens nothing. `elsewhere` is as for `noise_limit`.
+    given. What equality cannot prove (all elements NaN or infinite) is not proven. What exceeds the most that is ever
+    allowed, but not what rounding alone does to the value, is not deterministic. `step` is that of a coarser type that
+    the reference came through; a type of the candidate alone widens nothing. `elsewhere` is as for `noise_limit`.
     Raises VerificationError for tolerances that are negative or not finite.
     """
     measured = floor if isinstance(floor, Floor) else Floor(floor)

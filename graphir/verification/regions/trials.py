@@ -50,11 +50,12 @@ Result = Comparison | NotRun | None
 
 @dataclass(frozen=True)
 class Tried:
-    """What is not proven of two models that agree, a sentence for each part that differs by itself, and a note where
-    not all of it was tried."""
+    """What is not proven of two models that agree, a sentence for each part that differs by itself, a note where not
+    all of it was tried, and whether a part overflows where the other model's does not."""
 
     unproven: Sequence[str] = ()
     notes: Sequence[str] = ()
+    overflows: bool = False
 
 
 @dataclass(eq=False)
@@ -154,7 +155,8 @@ class _Trials:
             for decisions in self._decisions for node, sight in decisions.impossible
         ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])])
+        overflows = any(trial.differs is not None and trial.differs.is_steep for trial in settled)
+        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])], overflows)
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""

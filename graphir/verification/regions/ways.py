@@ -54,11 +54,11 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
     real, whole = ([*held[: MOST_MET // 2], *held[-MOST_MET // 2 :]] for held in
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
+    ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
     is_bound = any(map(is_bounded, free))
     is_alike = len(set(map(len, segment.nodes))) == 1 and all(row.status is Status.CHANGED for row in rows)
     if is_alike:
-        ends = [pair for row in rows for pair in constants(row)]
-        ways += [Way(beyond), *(Way(Between(min(pair), max(pair))) for pair in ends)]
+        ways.append(Way(beyond))
     elif not is_bound:
         ways.append(Way(farther))
         threshold = max(map(abs, real), default=0.0)
