@@ -23,6 +23,7 @@ Results = Mapping[str, Array]
 HIDDEN = "a fusion of onnxruntime hides that, or what is chosen behind it on these inputs"
 WITHIN = "behind it that is less than what many layers of so coarse a type may round"
 MAGNIFIED = "what follows magnifies it, and rounding too"
+GROWS = "a part differs by itself, and in no part behind it by more than rounding, which may grow to this"
 NOT_RUN = "its parts, which would tell, could not be run by themselves"
 
 
@@ -42,7 +43,8 @@ def grade_by_regions(
     """Return the comparisons, those that differ as rounding where the candidate's regions agree.
 
     Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless they make the
-    same of the reference. So does that of random values, and any where a region could not be run. Behind a coarse type an output passes where its own region
+    same of the reference. So does that of random values, and any where a region could not be run. Where regions differ
+    and show in nothing behind them, nothing is proven. Behind a coarse type an output passes where its own region
     agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
@@ -56,18 +58,22 @@ def grade_by_regions(
         return [_as_not_run(result, judged) if result in differing else result for result in compared]
     regions, judgement = judged
     titles = {result.name for result in differing if _ends_region(regions, by_title[result.name])}
-    if judgement.causes or judgement.hidden or len(titles) < len(differing):
+    # What differs by itself, and behind it by less than rounding, may grow to more as rounding does: not proven.
+    hides = bool(judgement.hidden)
+    if judgement.causes or (hides and not can_judge(bench, sides)) or len(titles) < len(differing):
         moving = [result for result in differing if result.verdict is Verdict.NOT_DETERMINISTIC]
         caused = dict(zip(moving, _behind_causes(regions, judgement, asked, moving, MAGNIFIED), strict=True))
         return [caused.get(result, result) for result in compared]
     if can_judge(bench, sides):
         parts = f"each of {len(judgement.alone)} parts"
         note = f"rounding on the way: {parts} gives the reference's result for its own numbers"
+        note = GROWS if hides else note
         titles -= _differing_optimised(bench, [by_title[title] for title in titles], expected)
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
         titles = {title for title in titles if _is_magnified(bench, regions, judgement, by_title[title])}
-    return [_as_rounding(result, note) if result.name in titles else result for result in compared]
+    verdict = Verdict.NOT_PROVEN if hides else Verdict.NOISE
+    return [_as_rounding(result, note, verdict) if result.name in titles else result for result in compared]
 
 
 def look_inside(
@@ -112,10 +118,10 @@ def _behind_causes(
     return graded
 
 
-def _as_rounding(result: Comparison, note: str) -> Comparison:
+def _as_rounding(result: Comparison, note: str, verdict: Verdict) -> Comparison:
     limit = max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit
     notes = "; ".join(filter(None, (result.note, note)))
-    return replace(result, limit=limit, verdict=Verdict.NOISE, note=notes, place="")
+    return replace(result, limit=limit, verdict=verdict, note=notes, place="")
 
 
 def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
