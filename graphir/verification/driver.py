@@ -93,8 +93,8 @@ class _Driver:
             report.unproven += tried.unproven
             report.notes += tried.notes
             if tried.overflows and how.feeds is None and not is_whole:
-                larger = FeedSet("large", (lambda: enlarged(made()),), stretched=True)
-                self._run_further(compared, [larger], report, float("inf"))
+                large = FeedSet("large", (lambda: enlarged(made()),), stretched=True)
+                self._run_further(compared, [large], report, float("inf"))
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
             report.coverage += [reason] if reason else coverage(self.models.candidate, taken)

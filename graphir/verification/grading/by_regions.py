@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from graphir.arrays import Array
+from graphir.graph import Value
+from graphir.ops.traits import Decision
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, Regions, judge
 from graphir.verification.regions.parts import NotRun
 from graphir.verification.running.bench import Asked, Bench
-from graphir.verification.running.references import RuntimeReference
 from graphir.verification.verdict import Verdict
 
 Results = Mapping[str, Array]
@@ -42,36 +43,35 @@ def grade_by_regions(
 ) -> list[Comparison]:
     """Return the comparisons, those that differ as rounding where the candidate's regions agree.
 
-    Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless they make the
-    same of the reference. So does that of random values, and any where a region could not be run. Where regions differ
-    and show in nothing behind them, nothing is proven. Behind a coarse type an output passes where its own region
-    agrees and what this region reads passes too.
+    Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless numbers decide
+    it that they change by rounding only. So does that of random values, and any where a region could not be run. Where
+    regions differ and show in nothing behind them, nothing is proven. Behind a coarse type an output passes where its
+    own region agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
     differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
-    if not differing or sides is None or sides.graphs is None or bench.limits.stated:
-        return list(compared)
-    if any(result.is_random for result in differing):
+    is_random = any(result.is_random for result in differing)
+    if not differing or is_random or sides is None or sides.graphs is None or bench.limits.stated:
         return list(compared)
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
         return [_as_not_run(result, judged) if result in differing else result for result in compared]
     regions, judgement = judged
-    titles = {result.name for result in differing if _ends_region(regions, by_title[result.name])}
-    # What differs by itself, and behind it by less than rounding, may grow to more as rounding does: not proven.
-    hides = bool(judgement.hidden)
-    if judgement.causes or (hides and not can_judge(bench, sides)) or len(titles) < len(differing):
+    asked_for = [(one, regions.known.values.get(one.source)) for one in (by_title[result.name] for result in differing)]
+    ends = [one for one, end in asked_for if end not in judgement.hidden and regions.has(end, one.name)]
+    tells, hides = can_judge(bench, sides), bool(judgement.hidden)
+    if judgement.causes or (hides and not tells) or len(ends) < len(differing):
         moving = [result for result in differing if result.verdict is Verdict.NOT_DETERMINISTIC]
         caused = dict(zip(moving, _behind_causes(regions, judgement, asked, moving, MAGNIFIED), strict=True))
         return [caused.get(result, result) for result in compared]
-    if can_judge(bench, sides):
-        parts = f"each of {len(judgement.alone)} parts"
-        note = f"rounding on the way: {parts} gives the reference's result for its own numbers"
-        note = GROWS if hides else note
-        titles -= _differing_optimised(bench, [by_title[title] for title in titles], expected)
+    if tells:
+        parts = f"rounding on the way: each of {len(judgement.alone)} parts"
+        note = GROWS if hides else f"{parts} gives the reference's result for its own numbers"
+        passing = _passing_unoptimised(bench, ends, expected)
+        titles = {one.title for one in ends if one.title not in passing or _is_decided(bench, regions, one)}
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
-        titles = {title for title in titles if _is_magnified(bench, regions, judgement, by_title[title])}
+        titles = {one.title for one in ends if _is_magnified(bench, regions, judgement, one)}
     verdict = Verdict.NOT_PROVEN if hides else Verdict.NOISE
     return [_as_rounding(result, note, verdict) if result.name in titles else result for result in compared]
 
@@ -131,10 +131,6 @@ def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
     return replace(result, verdict=Verdict.NOT_PROVEN if is_open else result.verdict, note=notes)
 
 
-def _ends_region(regions: Regions, output: Asked) -> bool:
-    return regions.has(regions.known.values.get(output.source), output.name)
-
-
 def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, output: Asked) -> bool:
     """Return whether the region of an output agrees by itself, and all that it reads passes end to end."""
     value = regions.known.values[output.source]
@@ -146,15 +142,21 @@ def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, output: 
     return len(before) == len(names) and all(result.verdict.passes for result in before)
 
 
-def _differing_optimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
-    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way, and do not where both
-    models run with the same."""
-    bench, names = replace(bench, passing=True), [output.name for output in differing]
-    other_way = bench.candidate.twin.run_cached(bench.feeds, names)
-    passing = {result.name for result in bench.compare(differing, expected, other_way) if result.verdict.passes}
-    model = bench.reference.itself
-    if passing and isinstance(model, RuntimeReference):
-        theirs = model.onnx.twin.run_cached(bench.feeds, [output.source for output in differing])
-        alike = bench.compare(differing, theirs, bench.candidate.run_cached(bench.feeds, names))
-        passing -= {result.name for result in alike if result.verdict.passes}
-    return passing
+def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
+    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
+    results = bench.candidate.twin.run_cached(bench.feeds, [output.name for output in differing])
+    compared = replace(bench, passing=True).compare(differing, expected, results)
+    return {result.name for result in compared if result.verdict.passes}
+
+
+def _is_decided(bench: Bench, regions: Regions, output: Asked) -> bool:
+    """Return whether nodes whose results jump make an output of numbers that pass with onnxruntime's optimisations."""
+    value, known = regions.known.values[output.source], regions.known
+    turned, refused = replace(bench, candidate=bench.candidate.twin, passing=True), set[Value]()
+    while (segment := regions.segment(value, refused)) is not None and segment.inner:
+        _, before = turned.evaluate((), [known.names[edge] for edge in segment.inner])
+        differing = {known.values[result.name] for result in before if not result.verdict.passes}
+        if not differing:
+            return any(node.op.decides >= Decision.STEPS for node in segment.nodes[1])
+        refused |= differing
+    return False
