@@ -68,10 +68,15 @@ def grade_by_regions(
         parts = f"rounding on the way: each of {len(judgement.alone)} parts"
         note = GROWS if hides else f"{parts} gives the reference's result for its own numbers"
         passing = _passing_unoptimised(bench, ends, expected)
-        titles = {one.title for one in ends if one.title not in passing or _is_decided(bench, regions, one)}
+        twin = replace(bench, candidate=bench.candidate.twin, passing=True)  # it gives inner values with optimisations
+        titles = {
+            one.title for one in ends
+            if one.title not in passing or _passes_before(twin, regions, one, decided=True)
+        }  # fmt: skip
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
-        titles = {one.title for one in ends if _is_magnified(bench, regions, judgement, one)}
+        passing = {one.name for one in judgement.alone.values() if one.verdict.passes}
+        titles = {one.title for one in ends if one.source in passing and _passes_before(bench, regions, one)}
     verdict = Verdict.NOT_PROVEN if hides else Verdict.NOISE
     return [_as_rounding(result, note, verdict) if result.name in titles else result for result in compared]
 
@@ -131,17 +136,6 @@ def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
     return replace(result, verdict=Verdict.NOT_PROVEN if is_open else result.verdict, note=notes)
 
 
-def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, output: Asked) -> bool:
-    """Return whether the region of an output agrees by itself, and all that it reads passes end to end."""
-    value = regions.known.values[output.source]
-    segment = regions.segment(value)
-    if segment is None or not segment.inner or not judgement.alone[value].verdict.passes:
-        return False
-    names = [regions.known.names[edge] for edge in segment.inner]
-    _, before = bench.evaluate((), names)
-    return len(before) == len(names) and all(result.verdict.passes for result in before)
-
-
 def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
     """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
     results = bench.candidate.twin.run_cached(bench.feeds, [output.name for output in differing])
@@ -149,14 +143,15 @@ def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Res
     return {result.name for result in compared if result.verdict.passes}
 
 
-def _is_decided(bench: Bench, regions: Regions, output: Asked) -> bool:
-    """Return whether nodes whose results jump make an output of numbers that pass with onnxruntime's optimisations."""
-    value, known = regions.known.values[output.source], regions.known
-    turned, refused = replace(bench, candidate=bench.candidate.twin, passing=True), set[Value]()
-    while (segment := regions.segment(value, refused)) is not None and segment.inner:
-        _, before = turned.evaluate((), [known.names[edge] for edge in segment.inner])
+def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bool = False) -> bool:
+    """Return whether what the region of an output reads passes end to end; of one that is `decided` by nodes whose
+    results jump, what these read."""
+    known, refused = regions.known, set[Value]()
+    while (segment := regions.segment(known.values[output.source], refused)) is not None and segment.inner:
+        _, before = bench.evaluate((), [known.names[edge] for edge in segment.inner])
         differing = {known.values[result.name] for result in before if not result.verdict.passes}
-        if not differing:
-            return any(node.op.decides >= Decision.STEPS for node in segment.nodes[1])
+        if not (differing and decided):
+            jumps = any(node.op.decides >= Decision.STEPS for node in segment.nodes[1])
+            return not differing and (jumps or not decided)
         refused |= differing
     return False
