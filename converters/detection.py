@@ -13,6 +13,9 @@ PICKLE = "a Python pickle, which only the program that wrote it can read: write 
 # By suffix, the files of tools that graphir does not read, and how to go on.
 OTHER_TOOLS = {
     **dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt", ".torchscript"), PYTORCH),
+    ".py": "Python code, which graphir writes and does not read: `convert MODEL NET.py --verify` proves a module "
+    "as it is written, and torch.onnx.export writes one as ONNX",
+    ".safetensors": "weights without a network: give the model that they belong to",
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), PICKLE),
     **dict.fromkeys((".caffemodel", ".prototxt"), "a Caffe file: convert it to ONNX with caffe2onnx first"),
     **dict.fromkeys((".mlmodel", ".mlpackage"), "a Core ML file: take the model that it was made of"),

@@ -58,6 +58,8 @@ def test_addresses_are_not_read(graphir: Command, tmp_path: Path, command: str) 
         ("model.pth", "a PyTorch file: write it as ONNX with torch.onnx.export"),
         ("model.caffemodel", "a Caffe file"),
         ("model.tflite", "a TensorFlow Lite file"),
+        ("model.py", "`convert MODEL NET.py --verify` proves a module as it is written"),
+        ("model.safetensors", "weights without a network"),
         ("model.mlmodel", "a Core ML file"),
         ("model.pkl", "a Python pickle"),
     ],
