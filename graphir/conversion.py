@@ -104,7 +104,7 @@ def convert(
     )  # fmt: skip
     stated = {name: value for name, value in {"opset": opset, **written}.items() if value is not None}
     half, smaller = half_options(dtype, io_dtype, keep_float32), Simplification() if simplify else None
-    wanted = Wanted(target, stated, constants, half=half, simplification=smaller)
+    wanted = Destination(target, stated, constants, half=half, simplification=smaller)
     return convert_model(source, wanted, chosen, Proof(how, verify, accuracy), progress)
 
 
@@ -137,7 +137,7 @@ class Simplification:
 
 
 @record
-class Wanted:
+class Destination:
     """What is to be written: where, with which of the target's own options, and with which inputs bound. `report` is
     what will be written after it, which must be neither the target nor a file of the source. `half` asks for a narrow
     dtype, `simplification` for the smallest equal graph."""
@@ -171,7 +171,7 @@ class Proof:
 
 def convert_model(
     source: PathLike,
-    wanted: Wanted,
+    wanted: Destination,
     options: ModelOptions,
     proof: Proof | None = None,
     progress: Callable[[str], None] | None = None,
@@ -214,7 +214,7 @@ def convert_model(
     return report
 
 
-def keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
+def keep_source(source: PathLike, model: Source, wanted: Destination) -> None:
     """Raise ExportFailure for a target or a report that would overwrite a file of the source, or the other one."""
     files = {os.path.realpath(file) for file in (source, *model.files)}
     targets = target_of(wanted.format).places(wanted.target)
@@ -261,7 +261,7 @@ def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | N
     return converted
 
 
-def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
+def _ready(model: Source, graph: Graph, wanted: Destination) -> Ready:
     try:
         options = dict(wanted.options)
         if "origin" in target_of(wanted.format).options:
@@ -276,7 +276,9 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
         raise
 
 
-def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions) -> VerificationReport:
+def _verified(
+    model: Source, graph: Graph, wanted: Destination, ready: Ready, how: ComparisonOptions
+) -> VerificationReport:
     """Return what was written, held against what it came from; against the graph where inputs are bound. Where
     onnxruntime does not run what was written, the framework that does is held against the source."""
     from graphir.verification.models import verify_conversion
@@ -310,7 +312,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: Co
     return report
 
 
-def _read_written(wanted: Wanted) -> Graph:
+def _read_written(wanted: Destination) -> Graph:
     """Return the graph of what was written."""
     return read_model(wanted.target).graph
 
@@ -327,7 +329,7 @@ def _include_import(exported: VerificationReport, taken_in: VerificationReport) 
 
 
 def _accuracy(
-    model: Source, graph: Graph, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
+    model: Source, graph: Graph, wanted: Destination, proof: Proof, progress: Callable[[str], None] | None
 ) -> AccuracyReport:
     """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
     from graphir.accuracy import measure_accuracy

@@ -23,7 +23,7 @@ SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MemoryQuestion:
     """What is asked: training or one run, MXNet's own count of bytes, a budget or the least memory.
 
     `switches` are MXNet's environment variables, None for their defaults; `seconds` what a search for a plan may take.
@@ -53,7 +53,7 @@ class MemoryReport(Printed):
     program: Program
     liveness: Liveness
     blocks: Blocks
-    wanted: Wanted
+    wanted: MemoryQuestion
     found: Found | None = None
     symbol: str = ""
 
@@ -112,7 +112,7 @@ def memory(
     Raises ShapeError for sizes that are not known, UnsupportedOpError for operators that MXNet does not have or whose
     gradients are not known, NoPlan where no plan fits.
     """
-    wanted = Wanted(training or least or budget is not None, mxnet, budget, least, switches, seconds)
+    wanted = MemoryQuestion(training or least or budget is not None, mxnet, budget, least, switches, seconds)
     if isinstance(model, Graph):
         return _graph_memory(model, shapes, dtypes, wanted)
     from graphir.converters.formats import Manner
@@ -123,7 +123,7 @@ def memory(
     return memory_of(read_model(model, options, Manner(simplified=False)), options, wanted)
 
 
-def memory_of(model: Source, options: ModelOptions, wanted: Wanted) -> MemoryReport:
+def memory_of(model: Source, options: ModelOptions, wanted: MemoryQuestion) -> MemoryReport:
     """Return the memory of a model that was opened."""
     planner = model.planner(options.dtypes) if wanted.training or wanted.mxnet else None
     if planner is not None:
@@ -132,7 +132,7 @@ def memory_of(model: Source, options: ModelOptions, wanted: Wanted) -> MemoryRep
 
 
 def _graph_memory(
-    graph: Graph, shapes: Mapping[str, Any] | None, dtypes: Mapping[str, Any] | None, wanted: Wanted
+    graph: Graph, shapes: Mapping[str, Any] | None, dtypes: Mapping[str, Any] | None, wanted: MemoryQuestion
 ) -> MemoryReport:
     from graphir.analysis.memory.inference import inference_program
 
@@ -152,7 +152,7 @@ def _graph_memory(
     return _plan_memory(Planned(symbol, known, types), wanted)
 
 
-def _plan_memory(planned: Planned, wanted: Wanted) -> MemoryReport:
+def _plan_memory(planned: Planned, wanted: MemoryQuestion) -> MemoryReport:
     from graphir.converters.mxnet.files.nnvm_json import to_json
     from graphir.converters.mxnet.memory.plan import ELEMENT, Switches
     from graphir.converters.mxnet.memory.recompute import Search, with_marks
@@ -169,7 +169,11 @@ def _plan_memory(planned: Planned, wanted: Wanted) -> MemoryReport:
 
 
 def _make_report(
-    program: Program, wanted: Wanted, sharing: Sharing | None = None, result: Found | None = None, symbol: str = ""
+    program: Program,
+    wanted: MemoryQuestion,
+    sharing: Sharing | None = None,
+    result: Found | None = None,
+    symbol: str = "",
 ) -> MemoryReport:
     if sharing is not None and sharing.element_bytes:
         for tensor in program.tensors:

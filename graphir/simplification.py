@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphir.benchmark import BenchOptions, bench_models
-from graphir.conversion import Proof, Simplification, Wanted, convert_model
+from graphir.conversion import Destination, Proof, Simplification, convert_model
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.errors import ArgumentError, GraphirError
@@ -67,7 +67,7 @@ def simplify_model(
         raise ArgumentError(f"{target}: simplify writes .onnx files; for another format: convert with simplify")
     tell = progress or (lambda stage: None)
     stated = {} if opset is None else {"opset": opset}
-    report = convert_model(source, Wanted(target, stated, simplification=what), options, proof, tell)
+    report = convert_model(source, Destination(target, stated, simplification=what), options, proof, tell)
     tell("measuring")
     rows = [
         Measured("nodes", sum(report.source_operators.values()), sum(report.target_operators.values())),

@@ -26,7 +26,7 @@ OFTEN = 64
 
 
 @mutable_record
-class Trial:
+class TentativeRecords:
     """An attempt whose records stay only if it is kept."""
 
     kept: bool = False
@@ -89,10 +89,10 @@ class BaseImporter:
         self.refusals.problems.append(text)
 
     @contextmanager
-    def trial(self) -> Iterator[Trial]:
+    def trial(self) -> Iterator[TentativeRecords]:
         """Take back, unless the trial is `kept`, what is recorded while it lasts: names, problems, decisions."""
         mark, refusals, decisions = self.names.mark(), self.refusals.copy(), len(self.graph.decisions)
-        outcome = Trial()
+        outcome = TentativeRecords()
         yield outcome
         if not outcome.kept:
             self.names.back_to(mark)

@@ -32,14 +32,14 @@ class LiveOutOfMemory(LiveFailed):
 
 
 @record
-class Limits:
+class ChildLimits:
     """What a child may take: seconds for the answers to one request, and bytes of memory."""
 
     seconds: float
     memory: int
 
     @staticmethod
-    def of_environment() -> Limits:
+    def of_environment() -> ChildLimits:
         """Return the defaults, or what the environment says (seconds, and memory in GiB). Raises VerificationError."""
         limits = {}
         for name, default in DEFAULTS.items():
@@ -50,7 +50,7 @@ class Limits:
                 limits[name] = 0
             if not 0 < limits[name] < 1e9:
                 raise VerificationError(f"{name} is {text!r}, expected a number above 0")
-        return Limits(limits[SECONDS], int(limits[MEMORY] * GIB))
+        return ChildLimits(limits[SECONDS], int(limits[MEMORY] * GIB))
 
 
 @record
@@ -85,10 +85,10 @@ class Live:
         """Return the same limits in another interpreter: that of another framework."""
         return Live(None, self.seconds, self.memory)
 
-    def limits(self) -> Limits:
+    def limits(self) -> ChildLimits:
         """Return the limits that are stated, for others those of the environment."""
-        limits = Limits.of_environment()
-        return Limits(
+        limits = ChildLimits.of_environment()
+        return ChildLimits(
             limits.seconds if self.seconds is None else self.seconds,
             limits.memory if self.memory is None else int(self.memory * GIB),
         )

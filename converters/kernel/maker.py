@@ -16,7 +16,7 @@ from graphir.types import DType, TensorType
 Naming = Callable[[str], str]
 
 
-class Step(NamedTuple):
+class Iteration(NamedTuple):
     """What an iteration gives: the next states, a row of each stacked result, and whether another one follows (None:
     it does)."""
 
@@ -83,7 +83,7 @@ class Maker:
         return self.constant(list(numbers), DType.INT64)
 
     def loop(
-        self, count: int, starts: Sequence[Value], step: Callable[[Maker, Value, Sequence[Value]], Step]
+        self, count: int, starts: Sequence[Value], step: Callable[[Maker, Value, Sequence[Value]], Iteration]
     ) -> Sequence[Value]:
         """Up to `count` iterations: the last states, then the rows of all iterations, stacked along a new first axis.
 

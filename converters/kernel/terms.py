@@ -10,7 +10,7 @@ from typing import Protocol
 
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.runtime.evaluate import Evaluator
 from graphir.structure.record import record
 
@@ -29,7 +29,7 @@ class NoExpansion(GraphirError):
 class Definitions(Protocol):
     """What operators are made of, once for all nodes that are alike but for their operands' elements."""
 
-    def expand(self, graph: Graph, node: Node, names: Names) -> list[Node]:
+    def expand(self, graph: Graph, node: Node, names: GraphNames) -> list[Node]:
         """Put what a node is made of in its place and return the new nodes.
 
         Raises NoExpansion, with nothing changed, where nothing else says it.

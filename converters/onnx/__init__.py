@@ -57,7 +57,7 @@ def read(
     from graphir.converters.onnx.files.reader import open_model
     from graphir.converters.onnx.importing.importer import Importer
     from graphir.converters.onnx.importing.inputs import fix_inputs
-    from graphir.converters.onnx.source import OnnxModel, ends_onnxruntime
+    from graphir.converters.onnx.source import OnnxFile, ends_onnxruntime
     from graphir.safety.collector import paused_collector
 
     with paused_collector():
@@ -72,7 +72,7 @@ def read(
     )  # fmt: skip
     operators = count_protos(opened.model.graph.node)
     runnable = None if ends_onnxruntime(graph) else Path(path)
-    return OnnxModel("onnx", graph, [os.fspath(path)], described, operators, runnable=runnable)
+    return OnnxFile("onnx", graph, [os.fspath(path)], described, operators, runnable=runnable)
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:

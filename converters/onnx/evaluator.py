@@ -23,7 +23,7 @@ def onnx_terms() -> Terms:
 def _definitions(prepare: Callable[[Graph], None] | None) -> Definitions:
     from graphir.converters.onnx.exporting import expansion
 
-    return expansion.Definitions(prepare)
+    return expansion.OnnxDefinitions(prepare)
 
 
 def _export(graph: Graph, path: Path, opset: int | None) -> None:

@@ -38,7 +38,7 @@ class Own(NamedTuple):
     outputs: tuple[str, ...]
 
 
-class Part(NamedTuple):
+class PluggedPart(NamedTuple):
     """Nodes that onnxruntime runs, what they take and what others want of them."""
 
     nodes: list[Any]
@@ -129,20 +129,20 @@ class PluggedSession:
         """Not of models in parts."""
         raise VerificationError("a model with operators of plugins runs with dtypes that numpy has only")
 
-    def _split(self) -> list[Own | Part]:
-        steps: list[Own | Part] = []
+    def _split(self) -> list[Own | PluggedPart]:
+        steps: list[Own | PluggedPart] = []
         for node in self._model.graph.node:
             operator = _find_own(node)
             if operator is not None:
                 steps.append(operator)
                 continue
             if not steps or isinstance(steps[-1], Own):
-                steps.append(Part([], [], []))
+                steps.append(PluggedPart([], [], []))
             steps[-1].nodes.append(node)  # type: ignore[union-attr]
         self._join(steps)
         return steps
 
-    def _join(self, steps: list[Own | Part]) -> None:
+    def _join(self, steps: list[Own | PluggedPart]) -> None:
         """Say what each part takes and gives: what later steps, or the outputs, read."""
         wanted = {value.name for value in self._model.graph.output}
         for step in reversed(steps):
@@ -155,7 +155,7 @@ class PluggedSession:
             step.inputs.extend(sorted(name for name in read - outputs if name and name not in self._initializers))
             wanted |= read
 
-    def _session(self, index: int, part: Part, values: Mapping[str, Array]) -> Any:
+    def _session(self, index: int, part: PluggedPart, values: Mapping[str, Array]) -> Any:
         """Return the session of a part for operands of these dtypes and numbers of axes."""
         import onnx
 

@@ -31,15 +31,15 @@ def ends_onnxruntime(graph: Graph) -> list[str]:
 
 
 @record
-class OnnxModel(Source):
+class OnnxFile(Source):
     """A file, or with `is_part` what is left of it."""
 
     is_part: bool = False
 
-    def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> OnnxModel:
+    def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> OnnxFile:
         """Return the part, which knows the file that it was cut from."""
         part = super().cut(outputs, inputs, given)
-        return OnnxModel(part.format, part.graph, part.files, part.description, part.operators, is_part=True)
+        return OnnxFile(part.format, part.graph, part.files, part.description, part.operators, is_part=True)
 
     def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Of a part, the file cut at the same names. Without it onnxruntime runs the file."""

@@ -81,10 +81,10 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
     where tensors have no partner or nothing tells them apart."""
     from graphir.converters.pytorch.exporting.exporter import export_copy
     from graphir.converters.pytorch.matching import COUNTER, Network, layers_of, match_by_order, match_graphs
-    from graphir.serial.weights import Weights
+    from graphir.serial.weights import WeightsHeader
     from graphir.tensor import Tensor
 
-    entries = Weights.open(Path(like)).entries
+    entries = WeightsHeader.open(Path(like)).entries
     shapes = {key: tuple(entry.shape) for key, entry in entries.items()}
     keys: Mapping[str, str] = {}
     if graph is None:

@@ -41,7 +41,7 @@ class Layer:
 
 
 @dataclass(slots=True)
-class Count:
+class Totals:
     """The sums over nodes of what is known of them; `is_whole` says whether all of their MACs are."""
 
     nodes: int = 0
@@ -56,7 +56,7 @@ class Count:
         """Two for each multiply-accumulate, one for each step."""
         return self.macs * 2 + self.steps
 
-    def add(self, other: Count, runs: Dim = 1) -> None:
+    def add(self, other: Totals, runs: Dim = 1) -> None:
         """Add what runs so often. Nodes, parameters and bytes are there once."""
         self.nodes += other.nodes
         self.parameters += other.parameters
@@ -65,21 +65,21 @@ class Count:
         self.activation_bytes = self.activation_bytes + other.activation_bytes
         self.is_whole = self.is_whole and other.is_whole
 
-    def without_work(self) -> Count:
+    def without_work(self) -> Totals:
         """Return the same nodes where they do not run."""
         return replace(self, macs=0, steps=0)
 
 
 @dataclass(slots=True)
-class Tally(Count):
+class Tally(Totals):
     """A count, and its parts by operator."""
 
-    operators: dict[str, Count] = field(default_factory=dict)
+    operators: dict[str, Totals] = field(default_factory=dict)
 
-    def take(self, operator: str, count: Count, runs: Dim = 1) -> None:
+    def take(self, operator: str, count: Totals, runs: Dim = 1) -> None:
         """Add what nodes of an operator count."""
         self.add(count, runs)
-        self.operators.setdefault(operator, Count()).add(count, runs)
+        self.operators.setdefault(operator, Totals()).add(count, runs)
 
 
 class Counting:
@@ -118,7 +118,7 @@ class Counting:
             f"{around}{node.name}", node.op.shown_name, tuple([str(value.type) for value in visible]), parameters,
             shared, macs, auxiliary, None if macs is None or steps is None else macs * 2 + steps, size, why,
         )  # fmt: skip
-        count = Count(1, parameters, macs or 0, steps or 0, size or 0, macs is not None)
+        count = Totals(1, parameters, macs or 0, steps or 0, size or 0, macs is not None)
         index = len(self.layers)
         self.layers.append(layer)
         total.take(node.op.name, count)
@@ -141,9 +141,9 @@ class Counting:
             work.macs, work.steps = _largest([each.macs for each in inner]), _largest([each.steps for each in inner])
             for count in work.operators.values():
                 count.macs = count.steps = 0
-            work.operators.setdefault(node.op.name, Count()).add(Count(0, 0, work.macs, work.steps))
+            work.operators.setdefault(node.op.name, Totals()).add(Totals(0, 0, work.macs, work.steps))
         for name, count in work.operators.items():
-            total.operators.setdefault(name, Count()).add(count)
+            total.operators.setdefault(name, Totals()).add(count)
         total.add(work)
         whole = work.is_whole and not isinstance(work.macs, Unknown)
         known = whole and not isinstance(work.steps, Unknown)

@@ -35,7 +35,7 @@ class Console:
         self.look = look_of(sys.stdout, whole=verbose > 0)
         self._judged = False
         self.steps: Sequence[str] = ()
-        self._progress: Progress | None = None
+        self._progress: ProgressLine | None = None
 
     def show(self, text: str | Callable[[], str]) -> None:
         """Print a text, or what makes it as stdout can show it, unless only a document or nothing is wanted."""
@@ -71,7 +71,7 @@ class Console:
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             return
         if self._progress is None:
-            self._progress = Progress(self.steps, look_of(sys.stderr).width)
+            self._progress = ProgressLine(self.steps, look_of(sys.stderr).width)
         self._progress.begin(encodable(one_line(text), sys.stderr.encoding))
 
     def count(self, count: Count) -> None:
@@ -162,7 +162,7 @@ def _ignore_closed_pipe(stream: IO[str]) -> Iterator[None]:
         os.close(nowhere)
 
 
-class Progress:
+class ProgressLine:
     """A line on stderr with what is being done, for how long and for how much longer, written by a thread of its own
     after a moment.
 

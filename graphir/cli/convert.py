@@ -138,7 +138,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         provider_names(options.provider)
 
-    from graphir.conversion import Proof, Simplification, Wanted, convert_model, half_options
+    from graphir.conversion import Destination, Proof, Simplification, convert_model, half_options
     from graphir.errors import ArgumentError
     from graphir.report.cases import conversion_suite
 
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ) if is_wanted]  # fmt: skip
     report = convert_model(
         options.source,
-        Wanted(options.target, stated, constants_of(options), options.report, half,
+        Destination(options.target, stated, constants_of(options), options.report, half,
                Simplification() if options.simplify else None),
         model_options(options),
         Proof(comparison_options(options, console.stage), options.verify, options.accuracy),

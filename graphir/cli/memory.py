@@ -64,13 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the totals, the plan, and the tensors alive at the peak. Return 0."""
     from graphir.inspection import title_of
-    from graphir.memory_use import SECONDS, Wanted, memory_of
+    from graphir.memory_use import SECONDS, MemoryQuestion, memory_of
     from graphir.report.memory import memory_json, memory_text
 
     plans = options.least or options.budget is not None
     if options.symbol and not plans:
         options.parser.error("argument --symbol: a plan to write needs --budget or --least")
-    wanted = Wanted(
+    wanted = MemoryQuestion(
         training=options.training or plans,
         mxnet=options.mxnet,
         budget=options.budget,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN_PASSES = 3
 
 
-class Step(NamedTuple):
+class ExplainedFact(NamedTuple):
     """One fact and where it comes from.
 
     `source` is `given`, `declared`, `parameter`, `assumed`, `rule`, `subgraph` or `unknown`. With a rule, `node` and
@@ -73,7 +73,7 @@ class Explanation:
 
     value: str
     type: Type
-    steps: tuple[Step, ...]
+    steps: tuple[ExplainedFact, ...]
     answers: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Explanation:
             causes = step.causes[:1] if self._agree(step) and len(passed) > SHOWN_PASSES else step.causes
             stack.extend((cause, depth + 1) for cause in reversed(causes))
 
-    def _agree(self, step: Step) -> bool:
+    def _agree(self, step: ExplainedFact) -> bool:
         """Return whether all causes say the same as the step."""
         return bool(step.causes) and all(self.steps[cause].content == step.content for cause in step.causes)
 
@@ -235,7 +235,7 @@ class _Explaining:
         self.shapes = shapes
         self.dtypes = dtypes
         self.reasons = Reasons()
-        self.steps: list[Step] = []
+        self.steps: list[ExplainedFact] = []
         self.numbers: dict[Fact, int] = {}
 
     def explain(self, value: Value) -> Explanation:
@@ -244,7 +244,7 @@ class _Explaining:
         answers = [self._number(fact) for fact in facts_of(value, type_, self.run.known[value])]
         for what in _unknown_parts(type_):
             answers.append(len(self.steps))
-            self.steps.append(Step(value.name, what, "?", "unknown"))
+            self.steps.append(ExplainedFact(value.name, what, "?", "unknown"))
         return Explanation(value.name, type_, tuple(self.steps), tuple(answers))
 
     def _number(self, request: Fact) -> int:
@@ -282,12 +282,14 @@ class _Explaining:
         needed = self.reasons.of(event, fact)
         return [cause for cause in needed if cause.what != RANK] or needed
 
-    def _step(self, fact: Fact, event: Event | None, causes: tuple[int, ...]) -> Step:
+    def _step(self, fact: Fact, event: Event | None, causes: tuple[int, ...]) -> ExplainedFact:
         value, content = fact.value, _text(fact.content)
         if event is not None and event.node is not None:
             node = event.node
             source = "subgraph" if node.subgraphs else "rule"
-            return Step(value.name, fact.what, content, source, node.name, node.op.name, event.backward, causes)
+            return ExplainedFact(
+                value.name, fact.what, content, source, node.name, node.op.name, event.backward, causes
+            )
         if event is not None:
             source = "assumed"
         elif value.tensor is not None:
@@ -295,7 +297,7 @@ class _Explaining:
         else:
             given = self.dtypes if fact.what == DTYPE else self.shapes
             source = "given" if value.graph is self.run.graph and value.name in given else "declared"
-        return Step(value.name, fact.what, content, source)
+        return ExplainedFact(value.name, fact.what, content, source)
 
     def _through_subgraph(self, node: Node, fact: Fact) -> list[Fact]:
         """Return the facts that a result of a node with subgraphs, or an input of one of them, has its own from."""

@@ -14,7 +14,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.tensor import why_unheld
 from graphir.types import Dim, DType, Sym, substitute
 
-from .roles import Regions, Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
+from .roles import RegionSpace, Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
 from .sizes import OpenSizes, unknown_rank
 
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
@@ -91,7 +91,7 @@ def make_feeds(
         shape = chosen[value.name]
         if reason := why_unheld(DType.FLOAT64, shape):
             raise OutOfMemory(f"the input {value.name} of the shape {list(shape)} {reason}")
-        limit, regions = length_limit(value), Regions.of(value)
+        limit, regions = length_limit(value), RegionSpace.of(value)
         if regions is not None:
             images, *ends = (_size(graph, dim, chosen, OPEN_SIZE) for dim in (regions.images, *regions.sizes))
             numbers = _regions(generator, shape, images, [(size - 1) / regions.scale for size in ends])
@@ -161,7 +161,7 @@ def is_measured(graph: Graph, name: str, array: Array) -> bool:
     if name not in graph:
         return True
     value = graph[name]
-    return table_of(value) is None and length_limit(value) is None and Regions.of(value) is None
+    return table_of(value) is None and length_limit(value) is None and RegionSpace.of(value) is None
 
 
 def _is_real(dtype: np.dtype[Any]) -> bool:

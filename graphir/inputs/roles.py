@@ -288,7 +288,7 @@ def _positions(value: Value | None) -> Dim | None:
 
 
 @dataclass(frozen=True)
-class Regions:
+class RegionSpace:
     """What regions lie in: how many images, their height and width, and by what corners are multiplied before."""
 
     images: Dim
@@ -296,7 +296,7 @@ class Regions:
     scale: float
 
     @staticmethod
-    def of(value: Value) -> Regions | None:
+    def of(value: Value) -> RegionSpace | None:
         """Return what the regions lie in that a value holds, as rows of (image, x1, y1, x2, y2) or of the corners, or
         of their images alone; None if it holds none."""
         def along(node: Node, slot: int, mark: bool) -> bool | None:
@@ -306,7 +306,7 @@ class Regions:
             data = node.inputs[0]
             if slot in REGIONS.get(node.op.name, ()) and data is not None and data.shape is not None:
                 images, _, height, width = data.shape
-                return Regions(images, (height, width), getattr(node.op, "spatial_scale", 1.0))
+                return RegionSpace(images, (height, width), getattr(node.op, "spatial_scale", 1.0))
         return None
 
 

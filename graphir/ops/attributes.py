@@ -25,7 +25,7 @@ UNFIT = object()
 
 
 @record
-class Kind:
+class AttributeKind:
     """What one attribute may be: the types that are taken as they are, how others are normalised, both in words."""
 
     exact: frozenset[type]
@@ -72,8 +72,8 @@ def _take_text(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else UNFIT
 
 
-def _exactly(*kinds: type, expected: str, advice: Callable[[Any], str] = no_advice) -> Kind:
-    return Kind(frozenset(kinds), lambda value: value if isinstance(value, kinds) else UNFIT, expected, advice)
+def _exactly(*kinds: type, expected: str, advice: Callable[[Any], str] = no_advice) -> AttributeKind:
+    return AttributeKind(frozenset(kinds), lambda value: value if isinstance(value, kinds) else UNFIT, expected, advice)
 
 
 def _advise_dtype(value: object) -> str:
@@ -84,10 +84,10 @@ def _advise_padding(value: object) -> str:
     return "write Explicit(((before, after), ...)), one pair for each spatial axis"
 
 
-BOOL = Kind(frozenset({bool}), _take_bool, "True or False", no_advice)
-INT = Kind(frozenset({int}), _take_int, "an integer", _advise_int)
-FLOAT = Kind(frozenset({float}), _take_float, "a number", no_advice)
-TEXT = Kind(frozenset({str}), _take_text, "text", no_advice)
+BOOL = AttributeKind(frozenset({bool}), _take_bool, "True or False", no_advice)
+INT = AttributeKind(frozenset({int}), _take_int, "an integer", _advise_int)
+FLOAT = AttributeKind(frozenset({float}), _take_float, "a number", no_advice)
+TEXT = AttributeKind(frozenset({str}), _take_text, "text", no_advice)
 BYTES = _exactly(bytes, expected="bytes")
 NONE = _exactly(types.NoneType, expected="None")
 DTYPE = _exactly(DType, expected="a DType", advice=_advise_dtype)
@@ -102,10 +102,10 @@ class _Anything(frozenset[type]):
         return True
 
 
-ANYTHING = Kind(_Anything(), lambda value: value, "anything", no_advice)
+ANYTHING = AttributeKind(_Anything(), lambda value: value, "anything", no_advice)
 
 
-def _several(each: Kind) -> Kind:
+def _several(each: AttributeKind) -> AttributeKind:
     """Return a tuple of any length."""
 
     exact = each.exact
@@ -123,23 +123,23 @@ def _several(each: Kind) -> Kind:
         item = normalised(each, value)
         return "" if item is UNFIT else f"write ({item!r},)"
 
-    return Kind(frozenset(), take, f"a tuple, each entry {each.expected}", advise)
+    return AttributeKind(frozenset(), take, f"a tuple, each entry {each.expected}", advise)
 
 
-def _items(values: Any, kinds: tuple[Kind, ...]) -> Any:
+def _items(values: Any, kinds: tuple[AttributeKind, ...]) -> Any:
     items = tuple(map(normalised, kinds, values))
     return UNFIT if any(item is UNFIT for item in items) else items
 
 
-def _of_length(kinds: tuple[Kind, ...]) -> Kind:
+def _of_length(kinds: tuple[AttributeKind, ...]) -> AttributeKind:
     def take(value: Any) -> Any:
         return _items(value, kinds) if isinstance(value, tuple | list) and len(value) == len(kinds) else UNFIT
 
     shown = ", ".join(kind.expected for kind in kinds)
-    return Kind(frozenset(), take, f"a tuple of {len(kinds)} ({shown})", no_advice)
+    return AttributeKind(frozenset(), take, f"a tuple of {len(kinds)} ({shown})", no_advice)
 
 
-def _any_of(kinds: tuple[Kind, ...]) -> Kind:
+def _any_of(kinds: tuple[AttributeKind, ...]) -> AttributeKind:
     def take(value: Any) -> Any:
         for kind in kinds:
             result = normalised(kind, value)
@@ -151,10 +151,10 @@ def _any_of(kinds: tuple[Kind, ...]) -> Kind:
         return next(filter(None, (kind.advice(value) for kind in kinds)), "")
 
     exact = frozenset().union(*(kind.exact for kind in kinds))
-    return Kind(exact, take, " or ".join(dict.fromkeys(kind.expected for kind in kinds)), advise)
+    return AttributeKind(exact, take, " or ".join(dict.fromkeys(kind.expected for kind in kinds)), advise)
 
 
-def _member_of(cls: type[enum.Enum]) -> Kind:
+def _member_of(cls: type[enum.Enum]) -> AttributeKind:
     def advise(value: object) -> str:
         meant = [member.name for member in cls if value in (member.value, member.name)]
         return f"write {cls.__name__}.{meant[0]}" if meant else f"it has {', '.join(member.name for member in cls)}"
@@ -181,7 +181,7 @@ _COMMON = {
 }
 """The annotations that most attributes have, which need not be evaluated."""
 
-_SCALARS: dict[Any, Kind] = {
+_SCALARS: dict[Any, AttributeKind] = {
     bool: BOOL,
     int: INT,
     float: FLOAT,
@@ -193,7 +193,7 @@ _SCALARS: dict[Any, Kind] = {
 }
 
 
-def kind_of(annotation: Any) -> Kind:
+def kind_of(annotation: Any) -> AttributeKind:
     """Return what an attribute of this annotation may be. `Any`, `object` and what is no class stand for anything."""
     kind = _SCALARS.get(annotation)
     if kind is not None:
@@ -212,7 +212,7 @@ def kind_of(annotation: Any) -> Kind:
     return _exactly(annotation, expected=f"a {annotation.__name__}")
 
 
-def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
+def kinds_of(cls: type, names: Iterable[str]) -> dict[str, AttributeKind]:
     """Return what each of these attributes of an operator may be. Raises GraphError for annotations that name
     nothing."""
     annotated: dict[str, Any] = {}
@@ -234,7 +234,7 @@ def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
     return kinds
 
 
-def normalised(kind: Kind, value: Any) -> Any:
+def normalised(kind: AttributeKind, value: Any) -> Any:
     """Return the value as the attribute holds it, `UNFIT` if it cannot have it."""
     if type(value) in kind.exact:
         return value
@@ -244,7 +244,7 @@ def normalised(kind: Kind, value: Any) -> Any:
     return kind.take(value)
 
 
-def taken(operator: str, attribute: str, kind: Kind, value: Any) -> Any:
+def taken(operator: str, attribute: str, kind: AttributeKind, value: Any) -> Any:
     """`normalised`, for an operator's attribute. Raises OperatorError with what was found and expected."""
     result = normalised(kind, value)
     if result is UNFIT:

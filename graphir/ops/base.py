@@ -22,7 +22,7 @@ from graphir.types import (
     unify_dtype,
 )
 
-from .attributes import UNFIT, Kind, kinds_of, taken
+from .attributes import UNFIT, AttributeKind, kinds_of, taken
 from .traits import ANY, ORDER_LOST, Decision, Elementwise, Rounding, Saturation
 from .work import Work
 
@@ -102,7 +102,7 @@ class Operator:
     bounds: ClassVar[tuple[float, float]] = ANY
     elementwise: ClassVar[Elementwise] = Elementwise.NO
     stays_wide: ClassVar[str | None] = None
-    _kinds: ClassVar[dict[str, Kind]] = {}
+    _kinds: ClassVar[dict[str, AttributeKind]] = {}
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
 
@@ -143,7 +143,7 @@ class Operator:
         return fields | named
 
     @classmethod
-    def _find_kinds(cls) -> dict[str, Kind]:
+    def _find_kinds(cls) -> dict[str, AttributeKind]:
         cls._kinds = kinds_of(cls, cls.field_names)
         return cls._kinds
 

@@ -11,11 +11,11 @@ from graphir.ops.elementwise import Where
 from graphir.ops.shape import Squeeze
 from graphir.types import DType, TensorType, Unknown
 
-from .inline import Body, Names, take_place
+from .inline import Body, GraphNames, take_place
 from .outcome import Outcome
 
 
-def inline_branches(graph: Graph, names: Names | None = None) -> Outcome:
+def inline_branches(graph: Graph, names: GraphNames | None = None) -> Outcome:
     """Put the branch in place of each If whose condition is known, also in subgraphs.
 
     `names` are those of the graph, if the caller has them. Cost: linear in nodes, those of the branches included.
@@ -23,7 +23,7 @@ def inline_branches(graph: Graph, names: Names | None = None) -> Outcome:
     """
     if not any(isinstance(node.op, If) for node in _all_nodes(graph)):
         return Outcome()
-    return _inline(graph, Names(graph) if names is None else names)
+    return _inline(graph, GraphNames(graph) if names is None else names)
 
 
 def _all_nodes(graph: Graph) -> list[Node]:
@@ -36,7 +36,7 @@ def _all_nodes(graph: Graph) -> list[Node]:
     return nodes
 
 
-def _inline(graph: Graph, names: Names) -> Outcome:
+def _inline(graph: Graph, names: GraphNames) -> Outcome:
     outcome = Outcome()
     pending = list(graph.nodes)[::-1]
     while pending:
@@ -67,7 +67,7 @@ def _live_branch(node: Node) -> Graph | None:
 WHY = "its condition is known at run time only; Where selects"
 
 
-def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
+def select_branches(graph: Graph, names: GraphNames | None = None) -> Outcome:
     """Put both branches in place of each If, and a Where for each result that is needed.
 
     For targets without control flow: what is computed stays the same, but more of it is, which is a decision. An If
@@ -76,7 +76,7 @@ def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
     """
     outcome = Outcome()
     pending = [node for node in graph.nodes if isinstance(node.op, If)][::-1]
-    names = names or (Names(graph) if pending else None)
+    names = names or (GraphNames(graph) if pending else None)
     while pending and names is not None:
         node = pending.pop()
         branches = [Body(inner, graph, names, node.name) for inner in node.subgraphs]

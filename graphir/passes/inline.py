@@ -14,7 +14,7 @@ from graphir.types import ANYTHING, TensorType, unify
 from .clone import Images, clone_into
 
 
-class Names(all_names.Names):
+class GraphNames(all_names.Names):
     """The names of all values of a graph, of the graphs inside it and around it.
 
     `ancestors` says for nodes that `Body` made what they were made for.
@@ -30,7 +30,7 @@ class Names(all_names.Names):
 class Body:
     """A graph whose nodes are put into `target`, as often as wanted; its parameters come with them, once."""
 
-    def __init__(self, body: Graph, target: Graph, names: Names, prefix: str) -> None:
+    def __init__(self, body: Graph, target: Graph, names: GraphNames, prefix: str) -> None:
         self.body = body
         self.target = target
         self.names = names

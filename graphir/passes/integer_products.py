@@ -13,7 +13,7 @@ from graphir.ops.quantization import ConvInteger, QLinearConv, QLinearMatMul, Qu
 from graphir.ops.shape import Unsqueeze
 from graphir.types import Dim, DType, product
 
-from .inline import Body, Names, take_place
+from .inline import Body, GraphNames, take_place
 
 EXACT = 1 << 24
 """Up to which float32 holds every integer."""
@@ -24,7 +24,7 @@ LARGEST_PRODUCT = 255 * 255
 class _Floats:
     """The nodes made for one node, whose operands they read as floats."""
 
-    def __init__(self, graph: Graph, node: Node, names: Names) -> None:
+    def __init__(self, graph: Graph, node: Node, names: GraphNames) -> None:
         self.node = node
         self.body = Body(graph, graph, names, node.name)
 
@@ -126,7 +126,7 @@ INTEGER_PRODUCTS: dict[type[Operator], Callable[[_Floats], Value]] = {
 }
 
 
-def write_in_floats(graph: Graph, node: Node, names: Names) -> list[Node]:
+def write_in_floats(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     """Put the product of floats in the place of one of INTEGER_PRODUCTS; the new nodes. Raises GraphirError, with
     nothing changed, where the sums have no such form."""
     floats = _Floats(graph, node, names)

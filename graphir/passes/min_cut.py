@@ -8,7 +8,7 @@ SOURCE, SINK = 0, 1
 ENDLESS = 1 << 60
 
 
-class Network:
+class FlowNetwork:
     """Places and directed edges with capacities. `SOURCE` and `SINK` are there from the start."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphir.ops.base import Operator
 
     from .evaluator import Evaluator
-    from .inline import Names
+    from .inline import GraphNames
 
 MOST_ROUNDS = 64
 
@@ -231,7 +231,7 @@ def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
     return Pipeline("PyTorch", steps, MOST_ROUNDS)
 
 
-def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
+def lowering(names: GraphNames, evaluator: Evaluator | None) -> Pipeline:
     """In front of an exporter that lacks operators, control flow or sequences: constants are computed, branches and
     loops of known course taken apart, sequences resolved, until nothing changes.
 

@@ -20,7 +20,7 @@ from graphir.safety.limits import charge_nodes
 from graphir.types import ANYTHING, DType, OptionalType, TensorType
 
 from .dead_code import remove_dead_code
-from .inline import Body, Names, take_place
+from .inline import Body, GraphNames, take_place
 from .outcome import Outcome
 
 
@@ -43,7 +43,7 @@ class _Stays(GraphirError):
     """Why a node is not resolved."""
 
 
-def resolve_structure(graph: Graph, names: Names | None = None) -> Outcome:
+def resolve_structure(graph: Graph, names: GraphNames | None = None) -> Outcome:
     """Replace the operators on sequences and optional values by plain ones, where all positions and lengths are known.
 
     SequenceMap becomes a copy of its body for each element. Sequences that are inputs, or results of loops, stay, and
@@ -53,7 +53,7 @@ def resolve_structure(graph: Graph, names: Names | None = None) -> Outcome:
     if not any(isinstance(node.op, sq.OPERATORS) for node in graph.nodes):
         return Outcome()
     count = len(graph)
-    walk = _Walk(graph, names or Names(graph))
+    walk = _Walk(graph, names or GraphNames(graph))
     walk.run(list(graph.nodes))
     outcome = walk.outcome
     left = remove_dead_code(graph)
@@ -68,7 +68,7 @@ def resolve_structure(graph: Graph, names: Names | None = None) -> Outcome:
 class _Walk:
     """One walk over the nodes, which learns what every sequence holds."""
 
-    def __init__(self, graph: Graph, names: Names) -> None:
+    def __init__(self, graph: Graph, names: GraphNames) -> None:
         self.graph = graph
         self.names = names
         self.contents: dict[Value, Content] = {}

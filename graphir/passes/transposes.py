@@ -16,7 +16,7 @@ from graphir.types import DType
 
 from .axis_moves import Move, Order, find_move, is_spreadable
 from .dead_code import remove_dead_code
-from .min_cut import ENDLESS, SINK, SOURCE, Network
+from .min_cut import ENDLESS, SINK, SOURCE, FlowNetwork
 from .outcome import Outcome
 
 MAX_ROUNDS = 4
@@ -110,7 +110,7 @@ class _Layouts:
         before = len(self.entries) + len(self.exits)
         if not before:
             return outcome
-        network = Network()
+        network = FlowNetwork()
         vertices = {node: network.add_vertex() for node, move in self.moves.items() if move.moves}
         for value in self.graph.values:
             if value.rank == len(self.order):
@@ -128,7 +128,7 @@ class _Layouts:
         remove_dead_code(self.graph)
         return outcome
 
-    def _connect(self, network: Network, vertices: dict[Node, int], value: Value) -> None:
+    def _connect(self, network: FlowNetwork, vertices: dict[Node, int], value: Value) -> None:
         """State what it costs if the value is made in one layout and wanted in another."""
         producer = value.producer
         if producer is None and self._is_free(value):
@@ -257,7 +257,7 @@ class _Layouts:
         return result
 
 
-def _cost_if_split(network: Network, origin: int, wanted: Iterable[int]) -> None:
+def _cost_if_split(network: FlowNetwork, origin: int, wanted: Iterable[int]) -> None:
     """One unit if a value is made moved and one of those who want it is not."""
     others = list(wanted)
     if len(others) == 1:
@@ -269,7 +269,7 @@ def _cost_if_split(network: Network, origin: int, wanted: Iterable[int]) -> None
             network.connect(vertex, other, ENDLESS)
 
 
-def _cost_if_joined(network: Network, origin: int, wanted: Iterable[int]) -> None:
+def _cost_if_joined(network: FlowNetwork, origin: int, wanted: Iterable[int]) -> None:
     """One unit if a value is not made moved and one of those who want it is."""
     others = list(wanted)
     if len(others) == 1:

@@ -21,7 +21,7 @@ from graphir.types import DType, TensorType
 from .branches import as_scalar, have_same_shape
 from .evaluator import Evaluator
 from .fold_constants import evaluated
-from .inline import Body, Names, take_place
+from .inline import Body, GraphNames, take_place
 from .outcome import Outcome
 
 LIMIT = 20_000
@@ -44,7 +44,7 @@ def unroll_loops(
     evaluator: Evaluator | None,
     limit: int = LIMIT,
     masked: bool = False,
-    names: Names | None = None,
+    names: GraphNames | None = None,
 ) -> Outcome:
     """Put the iterations in place of each Loop and Scan whose length is known, those inside others too.
 
@@ -59,7 +59,7 @@ def unroll_loops(
     pending = [node for node in graph.nodes if isinstance(node.op, Loop | Scan)][::-1]
     if not pending:
         return outcome
-    names, left = names or Names(graph), limit
+    names, left = names or GraphNames(graph), limit
     while pending:
         node = pending.pop()
         if node.graph is not graph:
@@ -86,7 +86,7 @@ class _Turns:
     """The unrolling of one node: its iterations stand before it."""
 
     def __init__(
-        self, graph: Graph, node: Node, names: Names, evaluator: Evaluator | None, limit: _Limit, masked: bool
+        self, graph: Graph, node: Node, names: GraphNames, evaluator: Evaluator | None, limit: _Limit, masked: bool
     ) -> None:
         self.graph = graph
         self.masked = masked

@@ -31,7 +31,7 @@ LAYERS_AT_ONCE, RANKED_ON = 8, 4
 
 
 @record
-class Layer:
+class QuantizedLayer:
     """A part of the float model that is quantized as one: the value that it ends with, its nodes (those that
     onnxruntime fuses, such as Conv and Relu) and its operator. `own` is the error of its result when it alone is
     quantized, `caused` that of the worst output, or of what a softmax in front of it reads."""
@@ -44,7 +44,7 @@ class Layer:
 
 
 @mutable_record
-class Difference:
+class RelativeError:
     """The relative error of arrays: the root of the sum of squared differences over that of squares. Of whole numbers
     it is the share that differs."""
 
@@ -78,12 +78,12 @@ class Difference:
 class OutputErrors:
     """The relative error of each output over all samples."""
 
-    outputs: dict[str, Difference] = field(default_factory=dict)
+    outputs: dict[str, RelativeError] = field(default_factory=dict)
 
     def add(self, expected: Mapping[str, Array], computed: Mapping[str, Array]) -> None:
         """Add the outputs of both models on a batch."""
         for name, array in expected.items():
-            self.outputs.setdefault(name, Difference()).add(array, computed[name])
+            self.outputs.setdefault(name, RelativeError()).add(array, computed[name])
 
     @property
     def worst(self) -> float:
@@ -108,7 +108,7 @@ def shared_values(reference: CutModel, quantized: CutModel) -> dict[str, str]:
     return shared
 
 
-def quantized_layers(reference: CutModel, quantized: CutModel) -> list[Layer]:
+def quantized_layers(reference: CutModel, quantized: CutModel) -> list[QuantizedLayer]:
     """Return the layers of a float model that are quantized in the other one, in the order of computation."""
     shared = shared_values(reference, quantized)
     names = set(shared.values())
@@ -117,11 +117,11 @@ def quantized_layers(reference: CutModel, quantized: CutModel) -> list[Layer]:
         operators = {operator for _, operator in quantized.nodes([name], names)}
         nodes = reference.nodes([value], shared)
         if operators & QUANTIZING or any(operator.endswith("Integer") for operator in operators):
-            layers.append(Layer(value, tuple(node for node, _ in nodes), nodes[0][1]))
+            layers.append(QuantizedLayer(value, tuple(node for node, _ in nodes), nodes[0][1]))
     return layers
 
 
-class Ranking:
+class LayerRanking:
     """A float model, a quantized one and batches of samples on which layers are compared."""
 
     def __init__(self, reference: CutModel, quantized: CutModel, batches: Sequence[Batch]) -> None:
@@ -138,9 +138,9 @@ class Ranking:
         heads = [read[0] for operator, read in made_by if operator and traits_of(operator).saturates and read]
         self._ends = list(dict.fromkeys([*reference.outputs, *(name for name in heads if reference.producer(name)[0])]))
 
-    def rank(self, layers: Sequence[Layer]) -> list[Layer]:
+    def rank(self, layers: Sequence[QuantizedLayer]) -> list[QuantizedLayer]:
         """Return the layers with their errors, the one that causes the largest first."""
-        ranked: list[Layer] = []
+        ranked: list[QuantizedLayer] = []
         groups = [layers[start : start + LAYERS_AT_ONCE] for start in range(0, len(layers), LAYERS_AT_ONCE)]
         outputs = self._outputs()
         for group in counted(groups, f"group of {LAYERS_AT_ONCE} layers"):
@@ -151,13 +151,15 @@ class Ranking:
         session = _session(self._reference, {}, self._ends)[0]
         return [session.run(_inputs(session, batch())) for batch in self._batches]
 
-    def _compared(self, group: Sequence[Layer], outputs: Sequence[Mapping[str, Array]]) -> Iterable[Layer]:
+    def _compared(
+        self, group: Sequence[QuantizedLayer], outputs: Sequence[Mapping[str, Array]]
+    ) -> Iterable[QuantizedLayer]:
         """Yield the layers of a group with their errors."""
         values = [layer.value for layer in group]
         names = [self._names[value] for value in values]
         edges = [self._values[name] for name in sorted(self._quantized.edges(names, self._values))]
         made, _ = _session(self._reference, {}, list(dict.fromkeys([*values, *edges])))
-        own = {value: Difference() for value in values}
+        own = {value: RelativeError() for value in values}
         results: list[Mapping[str, Array]] = []
         part: tuple[OnnxSession, dict[str, str]] | None = None
         for batch in self._batches:

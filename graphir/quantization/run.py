@@ -15,7 +15,7 @@ from typing import Any
 
 from graphir.accuracy import AccuracyReport, measure_accuracy, split_labels
 from graphir.benchmark import IN_TURNS
-from graphir.conversion import Wanted, keep_source
+from graphir.conversion import Destination, keep_source
 from graphir.converters.formats import Judge, Manner
 from graphir.converters.onnx.files.cut import CutModel
 from graphir.converters.onnx.quantizable import describe_quantized, write_quantizable
@@ -43,7 +43,7 @@ from graphir.structure.record import mutable_record, record
 from graphir.verification.isolated import run_in_child
 from graphir.verification.options import ComparisonOptions
 
-from .layers import RANKED_ON, Layer, OutputErrors, Ranking, quantized_layers
+from .layers import RANKED_ON, LayerRanking, OutputErrors, QuantizedLayer, quantized_layers
 from .options import OPSET_OF_16_BITS, QuantizeOptions
 from .samples import Samples, count_shared, has_batch, read_samples
 
@@ -122,7 +122,7 @@ def quantize_model(
     started = time.perf_counter()
     how.check()
     tell = progress or (lambda stage: None)
-    wanted = Wanted(target, report=page)
+    wanted = Destination(target, report=page)
     if wanted.format != WRITTEN:
         raise ExportFailure(f"{target}: quantized models are written as .onnx")
     version = check_quantizer(how.kind)
@@ -236,7 +236,7 @@ class _Work:
         if not layers:
             raise ExportFailure(_nothing(self.graph, how, bool(excluded)))
         self.tell("ranking layers")
-        ranking = Ranking(reference, quantized, samples.measured)
+        ranking = LayerRanking(reference, quantized, samples.measured)
         self.ranked_on, ranked = ranking.samples, ranking.rank(layers)
         kept = self._choose(ranked, excluded, samples)
         best = self.trials[kept]
@@ -253,7 +253,7 @@ class _Work:
             excluded |= matches
         return excluded
 
-    def _choose(self, ranked: Sequence[Layer], excluded: set[str], samples: Samples) -> int:
+    def _choose(self, ranked: Sequence[QuantizedLayer], excluded: set[str], samples: Samples) -> int:
         """Measure models until one keeps the limit with as few float layers as possible; return how many these are. If
         none does it is the one that comes closest. Its file is `best`."""
         paths: dict[int, Path] = {}
@@ -295,7 +295,7 @@ class _Work:
         return Trial(kept, errors.worst, accuracy)
 
     def _left(
-        self, reference: CutModel, ranked: Sequence[Layer], kept: int, excluded: set[str]
+        self, reference: CutModel, ranked: Sequence[QuantizedLayer], kept: int, excluded: set[str]
     ) -> list[LeftFloat]:
         """Return what stays float, and why."""
         by_limit = {name for layer in ranked[:kept] for name in layer.nodes}
@@ -310,7 +310,7 @@ class _Work:
         return [LeftFloat(tuple(names), operator, why) for (why, operator), names in sorted(groups.items())]
 
     def _reported(
-        self, source: str, target: str, samples: Samples, ranked: Sequence[Layer], best: Trial,
+        self, source: str, target: str, samples: Samples, ranked: Sequence[QuantizedLayer], best: Trial,
         left: Sequence[LeftFloat],
     ) -> QuantizationReport:  # fmt: skip
         self.tell("timing")

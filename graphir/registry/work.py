@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from graphir.conversion import Proof, Wanted, convert_model
+from graphir.conversion import Destination, Proof, convert_model
 from graphir.converters.writing import target_of
 from graphir.files.sources import sources_kept
 from graphir.plugins import using
@@ -81,7 +81,7 @@ def _convert(job: Job, path: str, folder: Path) -> ConversionReport:
     with limited(plan.limits), sources_kept(), using(*plan.plugins):
         return convert_model(
             path,
-            Wanted(target, plan.target, plan.constants, half=plan.half),
+            Destination(target, plan.target, plan.constants, half=plan.half),
             plan.model,
             Proof(plan.how, plan.verify),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphir.analysis.memory.program import Kind, Phase
+from graphir.analysis.memory.program import Phase, TensorKind
 
 from .text import plural, table, wrapped
 
@@ -52,10 +52,10 @@ def _totals(report: MemoryReport) -> list[tuple[str, str, str]]:
     is_mxnet = report.wanted.training or report.wanted.mxnet
     what = "of MXNet's static plan" if is_mxnet else "if blocks are shared as MXNet shares them"
     rows.append(("allocated", mib(report.total), f"{what}, {plural(len(report.blocks.sizes), 'block')}"))
-    rows.append(("parameters", mib(program.bytes_of(Kind.PARAMETER)), "allocated throughout"))
-    rows.append(("inputs", mib(program.bytes_of(Kind.INPUT)), "allocated by the caller"))
+    rows.append(("parameters", mib(program.bytes_of(TensorKind.PARAMETER)), "allocated throughout"))
+    rows.append(("inputs", mib(program.bytes_of(TensorKind.INPUT)), "allocated by the caller"))
     if report.wanted.training:
-        rows.append(("gradients", mib(program.bytes_of(Kind.RETURNED)), "of arguments, allocated by the caller"))
+        rows.append(("gradients", mib(program.bytes_of(TensorKind.RETURNED)), "of arguments, allocated by the caller"))
     if report.wanted.mxnet:
         rows.append(("counted", "4 bytes", "per element of every dtype, as MXNet counts"))
     return rows
@@ -152,9 +152,9 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
         "allocated": report.total,
         "allocated_mb": report.total >> 20,
         "blocks": len(report.blocks.sizes),
-        "parameters": program.bytes_of(Kind.PARAMETER),
-        "inputs": program.bytes_of(Kind.INPUT),
-        "returned_gradients": program.bytes_of(Kind.RETURNED),
+        "parameters": program.bytes_of(TensorKind.PARAMETER),
+        "inputs": program.bytes_of(TensorKind.INPUT),
+        "returned_gradients": program.bytes_of(TensorKind.RETURNED),
         "steps": len(program.steps),
         "nodes": program.nodes,
         "peak_step": None if peak_step < 0 else {"number": peak_step, "name": program.steps[peak_step].name,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.accuracy import AccuracyReport
-from graphir.quantization.layers import Layer
+from graphir.quantization.layers import QuantizedLayer
 from graphir.runtime.quantizer import Precision
 from graphir.runtime.timing import Ratio
 from graphir.safety.foreign_text import listing
@@ -67,7 +67,7 @@ class QuantizationReport(Printed):
     drop: float
     target_text: str
     reached: bool
-    layers: Sequence[Layer]
+    layers: Sequence[QuantizedLayer]
     kept: int
     left: Sequence[LeftFloat]
     trials: Sequence[tuple[int, float, float]]

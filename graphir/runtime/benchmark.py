@@ -19,7 +19,7 @@ Call = Callable[[], object]
 
 
 @record
-class Samples:
+class Timings:
     """Seconds that each of some calls took: the first of all calls, those that are counted (element i of each is from
     round i), and how many calls came between."""
 
@@ -36,7 +36,7 @@ def measure(
     warm_up: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
     before_timing: Callable[[], object] = lambda: None,
-) -> Samples:
+) -> Timings:
     """Time calls in turns: each round has every call once, in an order drawn from `seed`.
 
     First each is called once, then `warm_up` more times, or (None) for a tenth of `seconds` but at least once; these do
@@ -59,7 +59,7 @@ def measure(
         while len(timed[0]) < LEAST_ROUNDS or (clock() - begin < seconds and len(timed[0]) < MOST_ROUNDS):
             for index in generator.permutation(len(calls)).tolist() if len(calls) > 1 else (0,):
                 timed[index].append(_time_call(calls[index], clock))
-    return Samples(first, tuple(map(tuple, timed)), warm_ups)
+    return Timings(first, tuple(map(tuple, timed)), warm_ups)
 
 
 def _is_cold(warm_ups: int, passed: float, seconds: float) -> bool:

@@ -16,7 +16,7 @@ from graphir.errors import GraphError
 from graphir.ops.base import Operator
 
 from .codecs import ANYTHING, SCALARS, Codec, GetTensor, PutTensor
-from .notation import Json, Refused, Unencodable, items, kind
+from .notation import BadDocument, Json, Unencodable, items, kind
 
 
 class Field(NamedTuple):
@@ -73,17 +73,17 @@ def attributes_to_json(op: Operator, put: PutTensor) -> dict[str, Json]:
 def operator_from_json(cls: type[Operator], raw: Json, where: str, get: GetTensor) -> Operator:
     """Return the operator with these attributes and the defaults of the others. Raises Refused."""
     if type(raw) is not dict:
-        raise Refused(where, f"expected an object, found {kind(raw)}")
+        raise BadDocument(where, f"expected an object, found {kind(raw)}")
     values = {}
     for name, codec, default in fields_of(cls):
         if name in raw:
             values[name] = codec.decode(raw[name], f"{where}.{name}", get)
         elif default is dataclasses.MISSING:
-            raise Refused(where, f"{cls.__name__} needs the attribute {name}")
+            raise BadDocument(where, f"{cls.__name__} needs the attribute {name}")
     if len(values) != len(raw):
         known = ", ".join(field.name for field in fields_of(cls)) or "none"
-        raise Refused(where, f"{cls.__name__} has no attribute {', '.join(sorted(raw.keys() - values.keys()))}; "
-                             f"it has {known}")
+        raise BadDocument(where, f"{cls.__name__} has no attribute {', '.join(sorted(raw.keys() - values.keys()))}; "
+                          f"it has {known}")
     return cls(**values)
 
 
@@ -123,7 +123,7 @@ def _tuple_codec(arguments: tuple[Any, ...]) -> Codec:
 
     def decode(raw: Json, where: str, get: GetTensor) -> Any:
         if len(items(raw, where)) != len(codecs):
-            raise Refused(where, f"{len(raw)} entries, expected {len(codecs)}")
+            raise BadDocument(where, f"{len(raw)} entries, expected {len(codecs)}")
         pairs = enumerate(zip(codecs, raw, strict=True))
         return tuple([codec.decode(item, f"{where}[{i}]", get) for i, (codec, item) in pairs])
 
@@ -161,7 +161,7 @@ def _union_codec(codecs: list[Codec]) -> Codec:
     def decode(raw: Json, where: str, get: GetTensor) -> Any:
         codec = by_json.get(type(raw))
         if codec is None:
-            raise Refused(where, f"found {kind(raw)}, which the attribute may not be")
+            raise BadDocument(where, f"found {kind(raw)}, which the attribute may not be")
         return codec.decode(raw, where, get)
 
     python = tuple(member for codec in codecs for member in codec.python)
@@ -180,7 +180,7 @@ def _enum_codec(cls: type[enum.Enum]) -> Codec:
 
     def decode(raw: Json, where: str, get: GetTensor) -> Any:
         if type(raw) is not str or raw not in members:
-            raise Refused(where, f"{raw!r} is not one of {', '.join(members)}")
+            raise BadDocument(where, f"{raw!r} is not one of {', '.join(members)}")
         return members[raw]
 
     return Codec((cls,), frozenset({str}), encode, decode)

@@ -1,7 +1,7 @@
 """Codecs: how a value of one Python type is written as JSON and read back.
 
-Writing raises `Unencodable` for a value of another type, reading `Refused` for JSON of another form. Tensors go through
-the two functions that a codec is given: one puts the bytes somewhere and says where, one finds them again.
+Writing raises `Unencodable` for a value of another type, reading `BadDocument` for JSON of another form. Tensors go
+through the two functions that a codec is given: one puts the bytes somewhere and says where, one finds them again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from graphir.tensor import Tensor
 from graphir.types import TYPES, DType, Sym, Unknown
 
 from .notation import (
+    BadDocument,
     Json,
-    Refused,
     Unencodable,
     bytes_from_json,
     bytes_to_json,
@@ -56,7 +56,7 @@ def _encode_none(value: Any, put: PutTensor) -> Json:
 
 def _decode_none(raw: Json, where: str, get: GetTensor) -> None:
     if raw is not None:
-        raise Refused(where, f"expected null, found {kind(raw)}")
+        raise BadDocument(where, f"expected null, found {kind(raw)}")
 
 
 def _encode_bool(value: Any, put: PutTensor) -> Json:
@@ -67,7 +67,7 @@ def _encode_bool(value: Any, put: PutTensor) -> Json:
 
 def _decode_bool(raw: Json, where: str, get: GetTensor) -> bool:
     if type(raw) is not bool:
-        raise Refused(where, f"expected true or false, found {kind(raw)}")
+        raise BadDocument(where, f"expected true or false, found {kind(raw)}")
     return raw
 
 
@@ -80,7 +80,7 @@ def _encode_int(value: Any, put: PutTensor) -> Json:
 
 def _decode_int(raw: Json, where: str, get: GetTensor) -> int:
     if type(raw) is not int:
-        raise Refused(where, f"expected an integer, found {kind(raw)}")
+        raise BadDocument(where, f"expected an integer, found {kind(raw)}")
     return raw
 
 
@@ -122,7 +122,7 @@ def _decode_explicit(raw: Json, where: str, get: GetTensor) -> Explicit:
     pads = []
     for axis, pair in enumerate(items(raw, where)):
         if type(pair) is not list or len(pair) != 2 or any(type(pad) is not int for pad in pair):
-            raise Refused(f"{where}[{axis}]", "expected [before, after], two integers")
+            raise BadDocument(f"{where}[{axis}]", "expected [before, after], two integers")
         pads.append((pair[0], pair[1]))
     return Explicit(tuple(pads))
 
@@ -137,7 +137,7 @@ def _decode_same(raw: Json, where: str, get: GetTensor) -> Same:
     for mode in SameMode:
         if raw == f"same_{mode.value}":
             return Same(mode)
-    raise Refused(where, f"{raw!r} is no padding; expected [[before, after], ...], same_upper or same_lower")
+    raise BadDocument(where, f"{raw!r} is no padding; expected [[before, after], ...], same_upper or same_lower")
 
 
 def _encode_dim(value: Any, put: PutTensor) -> Json:
@@ -160,7 +160,7 @@ def _encode_tensor(value: Any, put: PutTensor) -> Json:
 
 def _decode_tensor(raw: Json, where: str, get: GetTensor) -> Tensor:
     if type(raw) is not dict or raw.keys() != {"tensor"}:
-        raise Refused(where, 'expected {"tensor": ...}')
+        raise BadDocument(where, 'expected {"tensor": ...}')
     return get(raw["tensor"], f"{where}.tensor")
 
 
@@ -195,8 +195,8 @@ def _decode_anything(raw: Json, where: str, get: GetTensor) -> Any:
         return bytes_from_json(raw, where)
     readers = {"float": float_from_json, "dtype": dtype_from_json, "dim": dim_from_json, "type": type_from_json}
     if tag not in readers:
-        raise Refused(where, f"expected an object with one key of bytes, dim, dtype, float, tensor, type, found "
-                             f"{', '.join(raw) or 'none'}")
+        raise BadDocument(where, f"expected an object with one key of bytes, dim, dtype, float, tensor, type, found "
+                          f"{', '.join(raw) or 'none'}")
     return readers[tag](raw[tag], f"{where}.{tag}")
 
 

@@ -1,6 +1,6 @@
 """What the JSON file says about names, numbers, dimensions and types: each written and read in one place.
 
-The functions `..._to_json` raise `Unencodable` for what the format cannot hold, `..._from_json` raise `Refused` for
+The functions `..._to_json` raise `Unencodable` for what the format cannot hold, `..._from_json` raise `BadDocument` for
 what is not written as the format says. `where` is the JSON path of the thing that is read.
 """
 
@@ -51,7 +51,7 @@ class Unencodable(Exception):
     """A value that the format cannot hold, and why."""
 
 
-class Refused(Exception):
+class BadDocument(Exception):
     """Why a document is not accepted, and the JSON path of the place."""
 
     def __init__(self, where: str, message: str) -> None:
@@ -91,27 +91,27 @@ def kind(raw: Json) -> str:
 def members(raw: Json, where: str, required: Set[str], allowed: Set[str]) -> dict[str, Json]:
     """`raw` if it is an object with these keys. A key that is not known is refused: skipping it would lose meaning."""
     if type(raw) is not dict:
-        raise Refused(where, f"expected an object, found {kind(raw)}")
+        raise BadDocument(where, f"expected an object, found {kind(raw)}")
     keys = raw.keys()
     if not keys >= required:
-        raise Refused(where, f"{', '.join(sorted(required - keys))} missing")
+        raise BadDocument(where, f"{', '.join(sorted(required - keys))} missing")
     if not keys <= allowed:
-        raise Refused(where, f"no such field here: {', '.join(sorted(keys - allowed))}; expected some of "
-                             f"{', '.join(sorted(allowed))}")
+        raise BadDocument(where, f"no such field here: {', '.join(sorted(keys - allowed))}; expected some of "
+                          f"{', '.join(sorted(allowed))}")
     return raw
 
 
 def items(raw: Json, where: str) -> list[Json]:
     """Return `raw` if it is a list."""
     if type(raw) is not list:
-        raise Refused(where, f"expected a list, found {kind(raw)}")
+        raise BadDocument(where, f"expected a list, found {kind(raw)}")
     return raw
 
 
 def text_from_json(raw: Json, where: str) -> str:
     """Return `raw` if it is a string."""
     if type(raw) is not str:
-        raise Refused(where, f"expected a string, found {kind(raw)}")
+        raise BadDocument(where, f"expected a string, found {kind(raw)}")
     return raw
 
 
@@ -128,7 +128,7 @@ def text_to_json(text: str) -> str:
 def name_from_json(raw: Json, where: str) -> str:
     """Return `raw` if it is a string with at least one character."""
     if type(raw) is not str or not raw:
-        raise Refused(where, f"expected a name, found {kind(raw) if raw != '' else 'an empty string'}")
+        raise BadDocument(where, f"expected a name, found {kind(raw) if raw != '' else 'an empty string'}")
     return raw
 
 
@@ -156,7 +156,7 @@ def float_from_json(raw: Json, where: str) -> float:
                 return float(raw)
         except OverflowError:
             pass
-        raise Refused(where, f"{raw} is not a float64")
+        raise BadDocument(where, f"{raw} is not a float64")
     if raw in ("inf", "-inf", "nan"):
         return float(raw)
     if type(raw) is str and raw.startswith("nan:"):
@@ -166,7 +166,7 @@ def float_from_json(raw: Json, where: str) -> float:
             number = 0.0
         if math.isnan(number):
             return float(number)
-    raise Refused(where, f"expected a number, inf, -inf or nan, found {raw if type(raw) is str else kind(raw)!r}")
+    raise BadDocument(where, f"expected a number, inf, -inf or nan, found {raw if type(raw) is str else kind(raw)!r}")
 
 
 def bytes_to_json(value: bytes) -> Json:
@@ -181,8 +181,8 @@ def bytes_from_json(raw: Json, where: str) -> bytes:
         try:
             return base64.b64decode(coded, validate=True)
         except ValueError as error:
-            raise Refused(f"{where}.bytes", f"not base64: {error}") from error
-    raise Refused(where, 'expected {"bytes": base64}')
+            raise BadDocument(f"{where}.bytes", f"not base64: {error}") from error
+    raise BadDocument(where, 'expected {"bytes": base64}')
 
 
 @lru_cache(maxsize=4096)
@@ -215,13 +215,13 @@ def dim_from_json(raw: Json, where: str) -> Dim:
     if type(raw) is int:
         return raw
     if type(raw) is not str:
-        raise Refused(where, f"expected a dimension (an integer, '?' or an expression), found {kind(raw)}")
+        raise BadDocument(where, f"expected a dimension (an integer, '?' or an expression), found {kind(raw)}")
     try:
         dim = _parse_text(raw)
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise Refused(where, f"not a dimension: {raw[:80]!r}: {error}") from error
+        raise BadDocument(where, f"not a dimension: {raw[:80]!r}: {error}") from error
     if raw != "?" and not isinstance(dim, Sym):
-        raise Refused(where, f"{raw[:80]!r} is {dim}; a number is written as a number, the unknown as '?'")
+        raise BadDocument(where, f"{raw[:80]!r} is {dim}; a number is written as a number, the unknown as '?'")
     return dim
 
 
@@ -229,7 +229,7 @@ def dtype_from_json(raw: Json, where: str) -> DType:
     """Return the dtype of this name."""
     dtype = _DTYPES.get(raw) if type(raw) is str else None
     if dtype is None:
-        raise Refused(where, f"no such dtype: {raw!r}; expected one of {', '.join(_DTYPES)}")
+        raise BadDocument(where, f"no such dtype: {raw!r}; expected one of {', '.join(_DTYPES)}")
     return dtype
 
 
@@ -261,8 +261,8 @@ def type_from_json(raw: Json, where: str) -> Type:
     if type(raw) is list:
         return tensor_type_from_json(raw, where)
     if type(raw) is not dict or len(raw) != 1:
-        raise Refused(where, f"expected a type ([dtype, shape], or an object with one of map, sequence, optional, "
-                             f"sparse), found {kind(raw)}")
+        raise BadDocument(where, f"expected a type ([dtype, shape], or an object with one of map, sequence, optional, "
+                          f"sparse), found {kind(raw)}")
     ((key, inner),) = raw.items()
     if key == "sparse":
         dense = tensor_type_from_json(inner, f"{where}.sparse")
@@ -273,28 +273,28 @@ def type_from_json(raw: Json, where: str) -> Type:
         return OptionalType(type_from_json(inner, f"{where}.optional"))
     if key == "map":
         if type(inner) is not dict or inner.keys() != {"key", "element"}:
-            raise Refused(f"{where}.map", f"expected an object of key and element, found {kind(inner)}")
+            raise BadDocument(f"{where}.map", f"expected an object of key and element, found {kind(inner)}")
         of_keys = dtype_from_json(inner["key"], f"{where}.map.key")
         return MapType(of_keys, type_from_json(inner["element"], f"{where}.map.element"))
-    raise Refused(where, f"no such kind of type: {key!r}; expected map, sequence, optional or sparse")
+    raise BadDocument(where, f"no such kind of type: {key!r}; expected map, sequence, optional or sparse")
 
 
 def tensor_type_from_json(raw: Json, where: str) -> TensorType:
     """Return the type of a dense tensor, `[dtype, shape]`."""
     if type(raw) is not list or len(raw) != 2:
-        raise Refused(where, f"expected [dtype, shape], found {kind(raw)}"
-                             + (f" of {len(raw)}" if type(raw) is list else ""))
+        raise BadDocument(where, f"expected [dtype, shape], found {kind(raw)}"
+                          + (f" of {len(raw)}" if type(raw) is list else ""))
     dtype = None if raw[0] is None else dtype_from_json(raw[0], f"{where}[0]")
     if raw[1] is None:
         return TensorType(dtype, None)
     dims = items(raw[1], f"{where}[1]")
     if len(dims) > MOST_AXES:
-        raise Refused(f"{where}[1]", f"{len(dims)} axes, at most {MOST_AXES} are read")
+        raise BadDocument(f"{where}[1]", f"{len(dims)} axes, at most {MOST_AXES} are read")
     shape: list[Dim] = []
     for axis, dim in enumerate(dims):
         size = dim if type(dim) is int else dim_from_json(dim, f"{where}[1][{axis}]")
         if type(size) is int and not 0 <= size <= MOST_ELEMENTS:
-            raise Refused(f"{where}[1][{axis}]", f"{size} is no size of an axis")
+            raise BadDocument(f"{where}[1][{axis}]", f"{size} is no size of an axis")
         shape.append(size)
     return TensorType(dtype, tuple(shape))
 
@@ -305,12 +305,12 @@ def static_type_from_json(raw: Json, where: str) -> tuple[DType, tuple[int, ...]
     type_ = tensor_type_from_json(raw, where)
     shape = known_sizes(type_.shape)
     if type_.dtype is None or shape is None:
-        raise Refused(where, f"elements need a dtype and a shape of numbers, found {type_}")
+        raise BadDocument(where, f"elements need a dtype and a shape of numbers, found {type_}")
     count = 1
     for size in shape:
         count *= max(size, 1)
     if count > MOST_ELEMENTS:
-        raise Refused(where, f"{count} elements are more than any memory holds")
+        raise BadDocument(where, f"{count} elements are more than any memory holds")
     return type_.dtype, shape
 
 

@@ -24,8 +24,8 @@ from .nodes import RULE_FAILURES, VALUE_FIELDS, add_plain, key_of, unknown_opera
 from .notation import (
     FORMAT,
     VERSION,
+    BadDocument,
     Json,
-    Refused,
     items,
     kind,
     members,
@@ -35,7 +35,7 @@ from .notation import (
     text_from_json,
     type_from_json,
 )
-from .weights import Weights, elements_array
+from .weights import WeightsHeader, elements_array
 
 LONGEST_KEY = 400
 MOST_KEYS = 50_000
@@ -76,7 +76,7 @@ def _read(path: Path, check_hashes: bool) -> Graph:
         raise FormatError(f"is not JSON: {error}", path=path, offset=getattr(error, "offset", None)) from error
     try:
         return _load(document, path, check_hashes)
-    except Refused as error:
+    except BadDocument as error:
         unknown = unknown_operators(document)  # of a newer version: that tells more than the first thing not understood
         if unknown:
             raise UnsupportedOpError(f"{path}: operators that this graphir does not know", unknown) from None
@@ -87,14 +87,16 @@ def _read(path: Path, check_hashes: bool) -> Graph:
 
 def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
     if type(document) is not dict or document.get("format") != FORMAT:
-        raise Refused("$.format", f'this is no graphir file: expected "format": "{FORMAT}"')
+        raise BadDocument("$.format", f'this is no graphir file: expected "format": "{FORMAT}"')
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
-        raise Refused("$.version", f"version {version!r}, this graphir reads 1 to {VERSION}; a newer one may read it")
+        raise BadDocument(
+            "$.version", f"version {version!r}, this graphir reads 1 to {VERSION}; a newer one may read it"
+        )
     weights = None
     if "weights" in document:
         name = _plain_name(document["weights"], "$.weights")
-        weights = Weights.open(resolve_beside(path, path.with_name(name), f"the file of its weights, {name!r},"))
+        weights = WeightsHeader.open(resolve_beside(path, path.with_name(name), f"the file of its weights, {name!r},"))
     reader = _Reader(weights, check_hashes)
     fields = {key: value for key, value in document.items() if key not in _HEAD}
     graph = reader.graph(fields, "$", None)
@@ -102,7 +104,7 @@ def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
         names = sorted(weights.entries.keys() - reader.used)
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         message = f"{document['weights']} holds tensors that nothing here refers to: {shown}"
-        raise Refused("$.weights", f"{message}; were the two files written together?")
+        raise BadDocument("$.weights", f"{message}; were the two files written together?")
     return graph
 
 
@@ -110,14 +112,14 @@ def _plain_name(raw: Json, where: str) -> str:
     """Return the name of a file in the same folder: no way out of it."""
     name = name_from_json(raw, where)
     if name in (".", "..") or any(character in name for character in "/\\\0"):
-        raise Refused(where, f"{name!r} is not a plain file name; the weights lie beside the JSON")
+        raise BadDocument(where, f"{name!r} is not a plain file name; the weights lie beside the JSON")
     return name
 
 
 class _Reader:
     """Graphs of one document and the tensors that they use."""
 
-    def __init__(self, weights: Weights | None, check_hashes: bool) -> None:
+    def __init__(self, weights: WeightsHeader | None, check_hashes: bool) -> None:
         self.used: set[str] = set()
         self._weights = weights
         self._check_hashes = check_hashes
@@ -132,12 +134,12 @@ class _Reader:
         graph = Graph(text_from_json(fields["name"], f"{where}.name"), parent=parent)
         metadata = fields.get("metadata", {})
         if type(metadata) is not dict:
-            raise Refused(f"{where}.metadata", f"expected an object, found {kind(metadata)}")
+            raise BadDocument(f"{where}.metadata", f"expected an object, found {kind(metadata)}")
         for key, text in metadata.items():
             graph.metadata[key] = text_from_json(text, f"{where}.metadata.{key}")
         for index, row in enumerate(items(fields.get("decisions", []), f"{where}.decisions")):
             if type(row) is not list or len(row) != 3 or any(type(part) is not str for part in row):
-                raise Refused(f"{where}.decisions[{index}]", "expected [kind, node, text]")
+                raise BadDocument(f"{where}.decisions[{index}]", "expected [kind, node, text]")
             graph.decisions.append(Decision.read(*row))
         for index, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
             self._input(graph, row, f"{where}.inputs[{index}]")
@@ -159,7 +161,7 @@ class _Reader:
         try:
             value = graph.add_input(name, type_)
         except GraphError as error:
-            raise Refused(f"{where}.name", str(error)) from error
+            raise BadDocument(f"{where}.name", str(error)) from error
         self._describe(value, raw, where)
 
     def _parameter(self, graph: Graph, raw: Json, where: str) -> None:
@@ -170,7 +172,7 @@ class _Reader:
         try:
             value = graph.add_parameter(name, tensor, type_)
         except GraphError as error:
-            raise Refused(f"{where}.name", str(error)) from error
+            raise BadDocument(f"{where}.name", str(error)) from error
         self._describe(value, raw, where)
 
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
@@ -184,35 +186,37 @@ class _Reader:
         dtype, shape = type_
         if "data" in raw:
             if "stored" in raw or "sha256" in raw:
-                raise Refused(where, "the elements are either here (data) or in the weights (stored), not both")
+                raise BadDocument(where, "the elements are either here (data) or in the weights (stored), not both")
             elements = items(raw["data"], f"{where}.data")
             try:
                 return Tensor(dtype, shape, array=elements_array(dtype, shape, elements))
-            except (ValueError, Refused) as error:
-                raise Refused(f"{where}.data", str(error)) from error
+            except (ValueError, BadDocument) as error:
+                raise BadDocument(f"{where}.data", str(error)) from error
         if "stored" not in raw:
-            raise Refused(where, "found nothing that says where its elements are: neither data nor stored")
+            raise BadDocument(where, "found nothing that says where its elements are: neither data nor stored")
         return self._read_stored(raw, where, dtype, shape)
 
     def _read_stored(self, raw: dict[str, Json], where: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
         key = name_from_json(raw["stored"], f"{where}.stored")
         if self._weights is None:
-            raise Refused(f"{where}.stored", "the file names no weights file, so that nothing can be stored there")
+            raise BadDocument(f"{where}.stored", "the file names no weights file, so that nothing can be stored there")
         if dtype is DType.STRING:
-            raise Refused(f"{where}.stored", "strings stand in the JSON, not in the weights")
+            raise BadDocument(f"{where}.stored", "strings stand in the JSON, not in the weights")
         tensor, reason = self._weights.find(key, dtype, shape)
         if tensor is None:
-            raise Refused(f"{where}.stored", reason)
+            raise BadDocument(f"{where}.stored", reason)
         self.used.add(key)
         stated = raw.get("sha256")
         if "sha256" in raw and (type(stated) is not str or not re.fullmatch("[0-9a-f]{64}", stated)):
-            raise Refused(f"{where}.sha256", "expected 64 hexadecimal digits")
+            raise BadDocument(f"{where}.sha256", "expected 64 hexadecimal digits")
         if self._check_hashes:
             if stated is None:
-                raise Refused(where, f"{key!r} was saved without a SHA-256, so that it cannot be checked")
+                raise BadDocument(where, f"{key!r} was saved without a SHA-256, so that it cannot be checked")
             digest = tensor.sha256()
             if digest != stated:
-                raise Refused(f"{where}.sha256", f"the bytes of {key!r} have the SHA-256 {digest}, expected {stated}")
+                raise BadDocument(
+                    f"{where}.sha256", f"the bytes of {key!r} have the SHA-256 {digest}, expected {stated}"
+                )
         return tensor
 
     def _attribute_tensor(self, raw: Json, where: str) -> Tensor:
@@ -228,7 +232,7 @@ class _Reader:
         operands = []
         for slot, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
             if row is None and slot < len(op.inputs) and not op.inputs[slot].endswith(("?", "*")):
-                raise Refused(f"{where}.inputs[{slot}]", f"{op.name} needs its operand {op.inputs[slot]}")
+                raise BadDocument(f"{where}.inputs[{slot}]", f"{op.name} needs its operand {op.inputs[slot]}")
             operands.append(None if row is None else _find_value(graph, row, f"{where}.inputs[{slot}]"))
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
@@ -236,9 +240,9 @@ class _Reader:
             results.append(self._name_and_type(members(row, path, _VALUE, VALUE_FIELDS), path))
         names = [result for result, _ in results]
         if len(names) != op.output_count:
-            raise Refused(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
+            raise BadDocument(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
         if len(names) > 1 and len(set(names)) != len(names):
-            raise Refused(f"{where}.outputs", "two results of one node have the same name")
+            raise BadDocument(f"{where}.outputs", "two results of one node have the same name")
         subgraphs = []
         for index, row in enumerate(items(fields.get("subgraphs", []), f"{where}.subgraphs")):
             subgraphs.append(self.graph(row, f"{where}.subgraphs[{index}]", graph, depth + 1))
@@ -248,14 +252,14 @@ class _Reader:
             is_explained = isinstance(error, GraphError | ShapeError)
             failure = f"node {name} ({op}): its rule fails: {type(error).__name__}: {error}"
             text = str(error) if is_explained else failure
-            raise Refused(where, text) from error
+            raise BadDocument(where, text) from error
         for index, (value, (_, stated)) in enumerate(zip(node.outputs, results, strict=True)):
             if value.type != stated:
                 try:
                     unify(value.type, stated)
                 except ShapeError as error:
-                    raise Refused(f"{where}.outputs[{index}].type", f"{value.name} is stated as {stated}, but {op} "
-                                                                    f"makes it {value.type}: {error}") from error
+                    raise BadDocument(f"{where}.outputs[{index}].type", f"{value.name} is stated as {stated}, but {op} "
+                                      f"makes it {value.type}: {error}") from error
                 set_type(value, stated)
             self._describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
 
@@ -265,13 +269,13 @@ class _Reader:
         if cls is None:
             operator = own_operator(name)
             if operator is None:
-                raise Refused(f"{where}.op", f"{name!r} is no operator that this graphir knows")
+                raise BadDocument(f"{where}.op", f"{name!r} is no operator that this graphir knows")
             cls = operator.cls
         raw = fields.get("attributes", {})
         try:
             op = operator_from_json(cls, raw, f"{where}.attributes", self._attribute_tensor)
         except RULE_FAILURES as error:
-            raise Refused(f"{where}.attributes", f"{cls.__name__} refuses them: {error}") from error
+            raise BadDocument(f"{where}.attributes", f"{cls.__name__} refuses them: {error}") from error
         key = key_of(raw) if "attributes" in fields else b""
         if len(key) <= LONGEST_KEY and len(self._operators) < MOST_KEYS:
             self._operators[cls.__name__, key] = op
@@ -306,7 +310,7 @@ def _find_value(graph: Graph, raw: Json, where: str) -> Value:
         members(raw, where, frozenset({"name", "up"}), frozenset({"name", "up"}))
         name, up = raw["name"], raw["up"]
         if type(up) is not int or up < 1:
-            raise Refused(f"{where}.up", "expected how many graphs further out the value is, at least 1")
+            raise BadDocument(f"{where}.up", "expected how many graphs further out the value is, at least 1")
     name = name_from_json(name, where)
     scope: Graph | None = graph
     left = up
@@ -316,4 +320,4 @@ def _find_value(graph: Graph, raw: Json, where: str) -> Value:
         if name in scope:
             return scope[name]
         scope = None if up else scope.parent
-    raise Refused(where, f"{name!r} is no value that was produced before")
+    raise BadDocument(where, f"{name!r} is no value that was produced before")

@@ -172,7 +172,7 @@ class Entry(NamedTuple):
     start: int
 
 
-class Weights:
+class WeightsHeader:
     """The header of a weights file. Of the tensors nothing is read."""
 
     def __init__(self, path: Path, entries: dict[str, Entry]) -> None:
@@ -180,7 +180,7 @@ class Weights:
         self.entries = entries
 
     @staticmethod
-    def open(path: Path) -> Weights:
+    def open(path: Path) -> WeightsHeader:
         """Return the checked header of a file. Raises FormatError."""
         try:
             with open_plain(path) as file:
@@ -201,7 +201,7 @@ class Weights:
             header = parse_json(text.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise FormatError(f"the header is not JSON: {error}", path=path, offset=8) from error
-        return Weights(path, dict(_entries(header, path, 8 + length, size)))
+        return WeightsHeader(path, dict(_entries(header, path, 8 + length, size)))
 
     def find(self, key: str, dtype: DType, shape: tuple[int, ...]) -> tuple[Tensor | None, str]:
         """Return the tensor under `key`, still in the file, or None and why there is none of this type."""

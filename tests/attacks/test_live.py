@@ -16,7 +16,7 @@ import pytest
 import graphir
 from graphir.converters.kernel import child_limits
 from graphir.converters.kernel.child_process import ChildProcess
-from graphir.converters.kernel.live import DEFAULTS, MEMORY, SECONDS, Limits
+from graphir.converters.kernel.live import DEFAULTS, MEMORY, SECONDS, ChildLimits
 from graphir.converters.mxnet.references import refuse_effects
 from graphir.converters.mxnet.source import open_source
 from graphir.converters.tensorflow.importing.state_writes import WRITES
@@ -54,7 +54,7 @@ def outcome(models: Path, name: str) -> Any:
     ("python.pb", "PyFunc"), ("reading.pb", "ReadFile"),
 ])  # fmt: skip
 def test_what_has_effects_is_refused(models: Path, name: str, refused: str) -> None:
-    assert re.search(f"^Refused: .*{refused}", outcome(models, name))
+    assert re.search(f"^RefusedModel: .*{refused}", outcome(models, name))
     assert not list(models.glob("*.written"))
 
 
@@ -69,7 +69,7 @@ READERS = (
 @pytest.mark.parametrize("place", ["graph", "function", "loop"])
 @pytest.mark.parametrize("name", READERS)
 def test_no_operator_that_reads_files_is_handed_on(models: Path, name: str, place: str) -> None:
-    assert re.search(rf"^Refused: .*\b{name} \(", outcome(models, f"{name} in a {place}.pb"))
+    assert re.search(rf"^RefusedModel: .*\b{name} \(", outcome(models, f"{name} in a {place}.pb"))
 
 
 @pytest.mark.live
@@ -108,7 +108,7 @@ def test_only_the_file_that_was_checked_is_read(models: Path, tmp_path: Path) ->
     ("unsafe", "enable_unsafe_deserialization|the module 'keras.config'"),
 ])  # fmt: skip
 def test_keras_models_with_code(models: Path, name: str, refused: str, suffix: str) -> None:
-    assert re.search(f"^Refused: .*({refused})", outcome(models, f"{name}{suffix}"))
+    assert re.search(f"^RefusedModel: .*({refused})", outcome(models, f"{name}{suffix}"))
 
 
 @pytest.mark.live
@@ -160,7 +160,7 @@ def test_keras_configurations_that_pass(entry: Any) -> None:
 
 @pytest.mark.parametrize("entry", FOREIGN, ids=json.dumps)
 def test_keras_configurations_that_do_not(entry: Any) -> None:
-    with pytest.raises(live_checks.Refused):
+    with pytest.raises(live_checks.RefusedModel):
         check_keras(entry)
 
 
@@ -341,13 +341,13 @@ def test_a_child_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_limits_that_are_none(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv(name, text)
     with pytest.raises(VerificationError, match=f"{name} is '{text}', expected a number"):
-        Limits.of_environment()
+        ChildLimits.of_environment()
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Limits.of_environment() == Limits(DEFAULTS[SECONDS], DEFAULTS[MEMORY] << 30)
+    assert ChildLimits.of_environment() == ChildLimits(DEFAULTS[SECONDS], DEFAULTS[MEMORY] << 30)
     monkeypatch.setenv(MEMORY, "0.5")
-    assert Limits.of_environment().memory == 1 << 29
+    assert ChildLimits.of_environment().memory == 1 << 29
 
 
 def test_no_model_has_a_library_of_its_own() -> None:

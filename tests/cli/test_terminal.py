@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import graphir as package
-from graphir.cli.console import Progress
+from graphir.cli.console import ProgressLine
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.linear import Gemm
@@ -178,8 +178,8 @@ def test_rich_is_imported_where_a_table_is_drawn(digits: Path) -> None:
 
 def progress(
     *counts: Count, steps: tuple[str, ...] = (), width: int | None = None, text: str = "reading m"
-) -> Progress:
-    made = Progress(steps, width)
+) -> ProgressLine:
+    made = ProgressLine(steps, width)
     made.stop()
     made.begin(text)
     for count in counts:

@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import GraphirError
 from graphir.graph import Graph
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
 from tests.building import list_operators
 from tests.passes.written import graph_of, model_of, run
@@ -38,7 +38,7 @@ FLOAT8 = """g (float8e4m3fn[3,4] a, float8e4m3fn[4,5] b) => (float8e4m3fn[3,5] y
 
 def changed(graph: Graph) -> str:
     """The operators after the last node became a product of floats."""
-    write_in_floats(graph, list(graph.nodes)[-1], Names(graph))
+    write_in_floats(graph, list(graph.nodes)[-1], GraphNames(graph))
     graph.check()
     return list_operators(graph)
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir.passes.min_cut import SINK, SOURCE, Network
+from graphir.passes.min_cut import SINK, SOURCE, FlowNetwork
 
 PLACES = 6
 EDGES = st.lists(
@@ -27,7 +27,7 @@ def least(edges: list[tuple[int, int, int, int]]) -> int:
 
 @given(EDGES)
 def test_cut_is_the_smallest(edges: list[tuple[int, int, int, int]]) -> None:
-    network = Network()
+    network = FlowNetwork()
     assert [network.add_vertex() for _ in range(PLACES - 2)] == list(range(2, PLACES))
     for edge in edges:
         network.connect(*edge)
@@ -41,7 +41,7 @@ def test_cut_is_the_smallest(edges: list[tuple[int, int, int, int]]) -> None:
 
 
 def test_a_long_way_needs_no_recursion() -> None:
-    network = Network()
+    network = FlowNetwork()
     last = SOURCE
     for _ in range(20_000):
         following = network.add_vertex()

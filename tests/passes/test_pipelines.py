@@ -15,7 +15,7 @@ from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Identity, Neg
 from graphir.passes import pipelines
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.passes.outcome import Change, Outcome
 from graphir.passes.pipelines import Pipeline, Step
 from graphir.types import DType, TensorType
@@ -33,7 +33,7 @@ MAKERS: dict[str, Callable[[Graph], Pipeline]] = {
     "padding": lambda graph: pipelines.explicit_padding(),
     "export": lambda graph: pipelines.export(),
     "smallest": lambda graph: pipelines.smallest(EVALUATOR),
-    "lowering": lambda graph: pipelines.lowering(Names(graph), EVALUATOR),
+    "lowering": lambda graph: pipelines.lowering(GraphNames(graph), EVALUATOR),
 }
 
 

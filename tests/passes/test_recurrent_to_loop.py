@@ -15,7 +15,7 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.errors import GraphirError
 from graphir.graph import Graph
 from graphir.ops.recurrent import GRU, LSTM, RNN
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.passes.recurrent.loops import recognize_recurrent_loops
 from graphir.passes.recurrent.to_loop import write_as_loop
 from tests.equivalence.live import LivePair
@@ -53,7 +53,7 @@ def written(model: onnx.ModelProto) -> Graph:
     """The model with a loop in the place of its layer."""
     graph = from_model(model)
     (node,) = graph.nodes
-    write_as_loop(graph, node, Names(graph))
+    write_as_loop(graph, node, GraphNames(graph))
     graph.check()
     return graph
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_a_loop_stays_as_it_is(model: onnx.ModelProto, reason: st
     graph = from_model(model)
     shown = str(graph)
     with pytest.raises(GraphirError, match=reason):
-        write_as_loop(graph, next(iter(graph.nodes)), Names(graph))
+        write_as_loop(graph, next(iter(graph.nodes)), GraphNames(graph))
     graph.check()
     assert str(graph) == shown
 

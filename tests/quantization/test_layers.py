@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from graphir.converters.onnx.files.cut import CutModel
-from graphir.quantization.layers import Difference, Layer, Ranking, quantized_layers
+from graphir.quantization.layers import LayerRanking, QuantizedLayer, RelativeError, quantized_layers
 from graphir.quantization.run import fewest_kept
 from graphir.quantization.samples import Batch
 
@@ -41,7 +41,7 @@ def test_only_the_layer_that_is_rounded_is_one(tmp_path: Path, weight: str, valu
     layers = quantized_layers(reference, quantized)
     assert [layer.value for layer in layers] == [value]
     batch = Batch.write(tmp_path / "batch.npz", {"x": rows(8)}, 8)
-    (ranked,) = Ranking(reference, quantized, [batch]).rank(layers)
+    (ranked,) = LayerRanking(reference, quantized, [batch]).rank(layers)
     import onnxruntime
 
     part, _ = quantized.part({}, reference.outputs)
@@ -53,7 +53,7 @@ def test_only_the_layer_that_is_rounded_is_one(tmp_path: Path, weight: str, valu
     assert ranked.caused == pytest.approx(error, rel=1e-2)  # the runtime rounds the operands of such products, too
     assert ranked.caused > 0.05
     assert ranked.own > 0.05
-    assert isinstance(ranked, Layer)
+    assert isinstance(ranked, QuantizedLayer)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_only_the_layer_that_is_rounded_is_one(tmp_path: Path, weight: str, valu
     ],
 )
 def test_difference(expected: list[float], found: list[float], error: float) -> None:
-    difference = Difference()
+    difference = RelativeError()
     difference.add(np.asarray(expected), np.asarray(found))
     assert difference.error == pytest.approx(error)
 

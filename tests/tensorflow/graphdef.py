@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.tensorflow.dtypes import NAMES
-from graphir.converters.tensorflow.files.messages import Field, fields_by_name
+from graphir.converters.tensorflow.files.messages import MessageField, fields_by_name
 from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.types import DType
 
@@ -37,7 +37,9 @@ def encode(message: str, content: Mapping[str, Any]) -> bytes:
         field = fields[name]
         if field.is_map:
             for key, held in value.items():
-                entry = _field(Field("key", "string", 1), key) + _field(Field("value", field.kind, 2), held)
+                entry = _field(MessageField("key", "string", 1), key) + _field(
+                    MessageField("value", field.kind, 2), held
+                )
                 found += _chunk(field.number, entry)
         else:
             found += b"".join(_field(field, held) for held in (value if field.repeated else [value]))
@@ -48,7 +50,7 @@ def _chunk(number: int, data: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def _field(field: Field, value: Any) -> bytes:
+def _field(field: MessageField, value: Any) -> bytes:
     if field.kind in _VARINTS:
         return varint(field.number << 3) + varint(int(value))
     if field.kind == "float":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphir.converters.tensorflow.files.messages import SCALARS, Field, fields_by_name
+from graphir.converters.tensorflow.files.messages import SCALARS, MessageField, fields_by_name
 from graphir.converters.tensorflow.files.wire import Blob
 
 
@@ -15,14 +15,14 @@ def as_text(message: str, content: Mapping[str, Any]) -> str:
     return " ".join(_field(fields[name], held) for name, held in content.items())
 
 
-def _field(field: Field, held: Any) -> str:
+def _field(field: MessageField, held: Any) -> str:
     if field.is_map:
-        value = Field("value", field.kind, 2)
+        value = MessageField("value", field.kind, 2)
         return " ".join(f"{field.name} {{ key: {_quoted(key.encode())} {_field(value, held[key])} }}" for key in held)
     return " ".join(_one(field, value) for value in (held if field.repeated else [held]))
 
 
-def _one(field: Field, value: Any) -> str:
+def _one(field: MessageField, value: Any) -> str:
     if field.kind not in SCALARS:
         return f"{field.name} {{ {as_text(field.kind, value)} }}"
     if isinstance(value, Blob):

@@ -26,7 +26,7 @@ INFERRING = frozenset(
 
 
 @dataclass(frozen=True)
-class MXNetModel:
+class ExportedSymbol:
     """A symbol and its parameters by name (`arg:w`, `aux:m`), still lazy.
 
     Parameters of the graph that have no elements are variables of the symbol only.
@@ -36,7 +36,7 @@ class MXNetModel:
     params: dict[str, Tensor]
 
 
-def export_graph(graph: Graph, terms: Terms) -> MXNetModel:
+def export_graph(graph: Graph, terms: Terms) -> ExportedSymbol:
     """Return the graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say.
 
     A graph with tensors of no axes or no elements among its inputs and outputs is written for MXNet's np_shape
@@ -66,7 +66,7 @@ def export_copy(graph: Graph, terms: Terms) -> tuple[NNVMGraph, dict[str, Tensor
     return model.symbol, model.params
 
 
-def _model(writer: Writer) -> MXNetModel:
+def _model(writer: Writer) -> ExportedSymbol:
     """Return the symbol and its parameters."""
     export = writer.export
     symbol = NNVMGraph(export.nodes, writer.heads, VERSION, export.np_shape)
@@ -85,7 +85,7 @@ def _model(writer: Writer) -> MXNetModel:
     states = {name: export.states[name] for name in used if name in export.states}
     params |= {f"aux:{name}": tensor for name, tensor in states.items() if tensor is not None}
     _state_shapes(symbol, export.parameters)
-    return MXNetModel(symbol, params)
+    return ExportedSymbol(symbol, params)
 
 
 def _tell_order(symbol: NNVMGraph, export: Export) -> None:

@@ -24,7 +24,7 @@ from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.passes.branches import inline_branches, select_branches
 from graphir.passes.clone import Images, clone_into
 from graphir.passes.fold_constants import fold_constants, fold_known
-from graphir.passes.inline import Body, Names, take_place
+from graphir.passes.inline import Body, GraphNames, take_place
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
 from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome as PassOutcome
@@ -43,7 +43,7 @@ def is_narrow_composition(node: Node) -> bool:
     return wide and any(_is_narrow(value) for value in node.inputs)
 
 
-def widen(graph: Graph, node: Node, names: Names) -> list[Node]:
+def widen(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     """Put the same operator on float32, with its operands and results cast, in the place of a node; the new nodes."""
     maker = Body(graph, graph, names, node.name)
     casts = {
@@ -85,7 +85,7 @@ MOST_ROUNDS = 64
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LoweredNode:
     """What lowering did: the nodes `made` in the place of one, none if the graph changed as a whole; or nothing."""
 
     changed: bool
@@ -105,7 +105,7 @@ class Lowering:
         self.images = dict(zip(graph.nodes, self.graph.nodes, strict=True))
         self.further: ExportTable = {}
         self.changes = 0
-        self._names = Names(self.graph)
+        self._names = GraphNames(self.graph)
         self._evaluator = terms.evaluator
         self._operators = {node.name: node.op.name for node in graph.nodes}
         self._definitions = terms.definitions(self._prepare)
@@ -116,7 +116,7 @@ class Lowering:
         self._rounds = 0
         self._is_simple = False
 
-    def step(self, node: Node, refusal: Refusal) -> Outcome:
+    def step(self, node: Node, refusal: Refusal) -> LoweredNode:
         """Bring the graph one step down where a node was refused.
 
         The node itself is replaced if that is possible. The whole graph is simplified before the first such step, and
@@ -127,14 +127,14 @@ class Lowering:
         self.changes += outcome.changed
         return outcome
 
-    def _step(self, node: Node) -> Outcome:
+    def _step(self, node: Node) -> LoweredNode:
         if not self._rounds and self._change_whole(self._simplify_whole):
-            return Outcome(changed=True)
+            return LoweredNode(changed=True)
         result = [] if node in self._hopeless or node.subgraphs else self._replace(self.graph, node)
         if result:
             self._is_simple = False
-            return Outcome(changed=True, made=tuple(result))
-        return Outcome(changed=self._change_somewhere())
+            return LoweredNode(changed=True, made=tuple(result))
+        return LoweredNode(changed=self._change_somewhere())
 
     def settle(self) -> bool:
         """Bring the graph down where no node was refused, but an output was; whether anything changed."""
@@ -201,7 +201,7 @@ class Lowering:
         self._is_simple &= not changed
         return changed
 
-    def _simplify(self, graph: Graph, names: Names) -> bool:
+    def _simplify(self, graph: Graph, names: GraphNames) -> bool:
         """Return all passes that need no definition of an operator, until none of them changes anything."""
         changed = False
         for _ in range(MOST_ROUNDS):
@@ -259,7 +259,7 @@ class Lowering:
 
     def _prepare(self, body: Graph) -> None:
         """Simplify a definition, once for all nodes that it stands for."""
-        self._simplify(body, Names(body))
+        self._simplify(body, GraphNames(body))
 
     def _origin(self, node: Node) -> Node:
         """Return the node of the original graph that a node stands for, or stands in the place of a part of."""

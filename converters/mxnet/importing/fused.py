@@ -141,7 +141,7 @@ LARGEST_FACTOR = 2.0**120
 
 
 @record
-class Weights:
+class QuantizedWeights:
     """The integers; one step a filter, or one for all; the bias as int32; the reach and the factor of one for all."""
 
     integers: Value
@@ -151,7 +151,7 @@ class Weights:
     factor: Known
 
 
-def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> Weights:
+def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> QuantizedWeights:
     """Return the weights for data of this factor; with `whole` one factor for all filters."""
     attrs: Any = typed_attributes(fused.layer)
     filters = attrs.get("num_filter") or attrs.get("num_hidden")
@@ -179,7 +179,7 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
     if bias is not None:
         bias = cut(node, apply(node, Mul(), bias, apply(node, Mul(), factor, data_factor)), rounded=True)
     step = apply(node, Div(), single(1.0), factor)
-    return Weights(integers, step, bias, reach, apply(node, Mul(), factor, data_factor))
+    return QuantizedWeights(integers, step, bias, reach, apply(node, Mul(), factor, data_factor))
 
 
 def _fold_normalization(node: ImportNode, fused: Fused, bias: Known | None) -> tuple[Known, Known]:

@@ -66,7 +66,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Block:
+class WeightPart:
     """One weight or bias: a value of its own, or the elements from `start` on of the vector of all parameters.
 
     `columns` is 0 for a bias and None where the input's width is not known.
@@ -96,7 +96,7 @@ class Block:
         return (whole if self.start is None else whole.rows(self.start, self.stop)).reshaped(self.shape)
 
 
-class Weights:
+class RecurrentWeights:
     """All parameters of one RNN node."""
 
     def __init__(self, node: ImportNode, sizes: Sizes, data: Value) -> None:
@@ -110,7 +110,7 @@ class Weights:
             pieces = []
             sizes = _with_width(node, sizes, data, parameters)
         self.sizes = sizes
-        self.blocks: dict[tuple[int, int, str], Block] = {}
+        self.blocks: dict[tuple[int, int, str], WeightPart] = {}
         position = 0
         for index, slot in enumerate(slots):
             layer, _, kind = slot
@@ -119,7 +119,7 @@ class Weights:
             if pieces:
                 self.blocks[slot] = _separate(node, pieces[index], rows, columns)
                 continue
-            self.blocks[slot] = Block(parameters, position, rows, columns)
+            self.blocks[slot] = WeightPart(parameters, position, rows, columns)
             position = self.blocks[slot].stop
 
     def layer(self, layer: int) -> tuple[Value, Value, Value]:
@@ -156,7 +156,7 @@ class Weights:
 
         return self._product(layer, "unprojection", (self.sizes.projected, self.sizes.hidden), solve)
 
-    def _ways(self, layer: int) -> list[dict[str, Block]]:
+    def _ways(self, layer: int) -> list[dict[str, WeightPart]]:
         kinds = (*self.sizes.kinds, "Wb", "Rb")
         return [{kind: self.blocks[layer, way, kind] for kind in kinds} for way in range(self.sizes.directions)]
 
@@ -186,7 +186,7 @@ class Weights:
         tensor = Tensor.computed(dtype, (len(ways), *shape), compute)
         return self._parameter(tensor, f"l{layer}_{suffix}", [block for way in ways for block in way])
 
-    def _stack(self, ways: list[list[Block]], suffix: str) -> Value:
+    def _stack(self, ways: list[list[WeightPart]], suffix: str) -> Value:
         blocks = [block for way in ways for block in way]
         tensors = [tensor for tensor in (block.tensor() for block in blocks) if tensor is not None]
         if len(tensors) < len(blocks):
@@ -203,13 +203,13 @@ class Weights:
 
         return self._parameter(Tensor.computed(first.dtype, shape, compute), suffix, blocks)
 
-    def _parameter(self, tensor: Tensor, suffix: str, blocks: Sequence[Block]) -> Value:
+    def _parameter(self, tensor: Tensor, suffix: str, blocks: Sequence[WeightPart]) -> Value:
         graph = self.node.graph
         value = graph.add_parameter(graph.fresh_name(f"{self.node.name}_{suffix}"), tensor)
         value.sources = tuple(dict.fromkeys(block.value.name for block in blocks))
         return value
 
-    def _stack_nodes(self, ways: list[list[Block]], suffix: str) -> Value:
+    def _stack_nodes(self, ways: list[list[WeightPart]], suffix: str) -> Value:
         """Return the same from parameters whose elements are not there, as operators on them."""
         node = self.node
         flat = [self._ordered(block, suffix) for way in ways for block in way]
@@ -218,7 +218,7 @@ class Weights:
         shape = [len(ways), -1] if columns == 0 else [len(ways), rows, -1 if columns is None else columns]
         return node.step(Reshape(), joined, node.vector(shape), suffix=suffix)
 
-    def _ordered(self, block: Block, suffix: str) -> Value:
+    def _ordered(self, block: WeightPart, suffix: str) -> Value:
         node, value, order = self.node, block.value, self.sizes.order
         if block.start is not None:
             starts, stops, axes = node.vector([block.start]), node.vector([block.stop]), node.vector([0])
@@ -229,7 +229,7 @@ class Weights:
         return node.step(Reshape(), value, node.vector([-1]), suffix=f"{suffix}_flat")
 
 
-def _separate(node: ImportNode, value: Value, rows: int, columns: int | None) -> Block:
+def _separate(node: ImportNode, value: Value, rows: int, columns: int | None) -> WeightPart:
     """Return the block that is a value of its own; its number of columns may come from it."""
     wanted = (rows,) if columns == 0 else (rows, UNKNOWN if columns is None else columns)
     node.graph.refine(value, TensorType(None, wanted))
@@ -237,7 +237,7 @@ def _separate(node: ImportNode, value: Value, rows: int, columns: int | None) ->
     assert shape is not None
     if columns is None and isinstance(shape[1], int):
         columns = shape[1]
-    return Block(value, None, rows, columns)
+    return WeightPart(value, None, rows, columns)
 
 
 def _pieces(parameters: Value) -> list[Value]:

@@ -26,7 +26,7 @@ from graphir.converters.mxnet.schema.operators import (
     typed_attributes,
 )
 from graphir.converters.mxnet.schema.registry import operator_schema
-from graphir.converters.mxnet.schema.signature import Signature
+from graphir.converters.mxnet.schema.signature import OperatorSignature
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.plugins import PluginError, source_operator, stated_operators
@@ -48,7 +48,7 @@ _WINDOWS = {"stride": 1, "dilate": 1, "pad": 0, "adj": 0}
 _IGNORES_REST = frozenset(("Pooling",))
 
 
-def check_node(node: ImportNode, names: Signature) -> None:
+def check_node(node: ImportNode, names: OperatorSignature) -> None:
     """Refuse a node that MXNet would not run: another number of inputs, counts below 1, windows of unlike axes."""
     if names.takes is not None and len(node) != names.takes:
         shown = listing(names.inputs[: names.takes])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from graphir.analysis.memory.inference import example_of
-from graphir.analysis.memory.program import Held, Kind
+from graphir.analysis.memory.program import Held, TensorKind
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.symbol_types import infer_symbol
 from graphir.converters.mxnet.memory.gradients import has_workspace
@@ -106,7 +106,7 @@ def _axis(axis: object, rank: int) -> int:
     return axis % rank if isinstance(axis, int) and rank else 0
 
 
-def stored_tensor(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:
+def stored_tensor(name: str, typed: Typed, kind: TensorKind, producer: int = -1) -> Held:
     """Return a tensor of the plan."""
     sizes, dtype = typed
     elements = 1

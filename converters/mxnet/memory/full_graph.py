@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from graphir.analysis.memory.program import Kind, Phase, Program, Step
+from graphir.analysis.memory.program import OperatorRun, Phase, Program, TensorKind
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode, post_order
 from graphir.converters.mxnet.memory.entries import Typed, stored_tensor
 from graphir.converters.mxnet.memory.gradients import Pairs
@@ -60,20 +60,20 @@ class FullGraph:
             node = self.nodes[number]
             if node.op == VARIABLE:
                 places[number, 0] = len(program.tensors)
-                kind = Kind.PARAMETER if node.name in parameters else Kind.INPUT
+                kind = TensorKind.PARAMETER if node.name in parameters else TensorKind.INPUT
                 program.tensors.append(stored_tensor(node.name, node.results[0], kind))
                 continue
             result = []
             for slot, typed in enumerate(node.results):
-                kind = Kind.GRADIENT if node.phase is Phase.BACKWARD else Kind.ACTIVATION
-                kind = Kind.RETURNED if (number, slot) in given_back else kind
+                kind = TensorKind.GRADIENT if node.phase is Phase.BACKWARD else TensorKind.ACTIVATION
+                kind = TensorKind.RETURNED if (number, slot) in given_back else kind
                 places[number, slot] = len(program.tensors)
                 result.append(len(program.tensors))
                 label = node.name if len(node.results) == 1 else f"{node.name}[{slot}]"
                 program.tensors.append(stored_tensor(label, typed, kind, len(program.steps)))
             read = [places[entry] for entry in node.inputs]
             program.steps.append(
-                Step(node.name, node.op, read, result, node.phase, node.in_place, node.ignored, node.work)
+                OperatorRun(node.name, node.op, read, result, node.phase, node.in_place, node.ignored, node.work)
             )
         program.outputs = [places[entry] for entry in outputs]
         return program

@@ -10,7 +10,15 @@ from graphir.analysis.memory.blocks import plan_blocks
 from graphir.analysis.memory.program import Phase
 from graphir.analysis.memory.recompute import integer
 from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, twice_by, walk
-from graphir.analysis.memory.recompute.problem import Choice, Found, Measured, NoPlan, Problem, evaluate, keep_all
+from graphir.analysis.memory.recompute.problem import (
+    Found,
+    MeasuredPlan,
+    NoPlan,
+    Problem,
+    RecomputeChoice,
+    evaluate,
+    keep_all,
+)
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.memory.entries import work_of
 from graphir.converters.mxnet.memory.gradients import COPIED, NEVER_MIRRORED, PASSED, ZEROS, gradient_of
@@ -36,7 +44,7 @@ class Search:
     def __init__(self, planned: Planned, switches: Switches) -> None:
         self.planned, self.switches = planned, switches
         self.numbers, self.problem = problem_of(planned, switches.sharing.element_bytes)
-        self.known: dict[frozenset[int], Measured] = {}
+        self.known: dict[frozenset[int], MeasuredPlan] = {}
         self.forward_work = sum(self.problem.works)
         self.deadline = float("inf")
 
@@ -73,7 +81,7 @@ class Search:
         return Found(best, without, self.forward_work, model, bound, is_optimal, len(self.known),
                      self.segments(best.marks))  # fmt: skip
 
-    def _measure(self, choices: Iterable[Choice]) -> None:
+    def _measure(self, choices: Iterable[RecomputeChoice]) -> None:
         for choice in choices:
             if self._is_late():
                 break
@@ -82,17 +90,17 @@ class Search:
     def _is_late(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def measure(self, recomputed: Iterable[int]) -> Measured:
+    def measure(self, recomputed: Iterable[int]) -> MeasuredPlan:
         """Return what MXNet's plan takes with nodes of the problem recomputed."""
         marks = frozenset(self.numbers[node] for node in recomputed)
         if marks not in self.known:
             program = self.planned.program(self.switches, marks)
             twice = [step for step in program.steps if step.phase is Phase.RECOMPUTED]
             total = plan_blocks(program, self.switches.sharing).total
-            self.known[marks] = Measured(marks, total, sum(step.work for step in twice), len(twice))
+            self.known[marks] = MeasuredPlan(marks, total, sum(step.work for step in twice), len(twice))
         return self.known[marks]
 
-    def best(self, budget: int | None) -> Measured | None:
+    def best(self, budget: int | None) -> MeasuredPlan | None:
         """Return the best plan so far."""
         if budget is None:
             return min(self.known.values(), key=lambda plan: (plan.total, plan.work, plan.nodes), default=None)
@@ -117,7 +125,7 @@ class Search:
         except integer.MissingSolver:
             return None
 
-    def _candidates(self) -> Iterator[Choice]:
+    def _candidates(self) -> Iterator[RecomputeChoice]:
         """Plans by cuts for budgets of the model between all and nothing, and by walks between narrow places."""
         count = _GRID if len(self.problem.names) <= _MIDDLING else _FINE
         top = keep_all(self.problem).peak
@@ -129,7 +137,7 @@ class Search:
                 cuts = walk(known, places, int(known.filled[-1] / 3 * (place / count) ** 2))
                 yield evaluate(self.problem, twice_by(self.problem, known, cuts, end=True))
 
-    def _around_best(self) -> Iterator[Choice]:
+    def _around_best(self) -> Iterator[RecomputeChoice]:
         """Plans by cuts for budgets close to the best so far."""
         best = self.best(None)
         if best is None or not best.marks:
@@ -139,7 +147,7 @@ class Search:
         peak = evaluate(self.problem, marked).peak
         return self._cuts(peak * (0.8 + 0.4 * place / _FINE) for place in range(_FINE + 1))
 
-    def _cuts(self, budgets: Iterable[float]) -> Iterator[Choice]:
+    def _cuts(self, budgets: Iterable[float]) -> Iterator[RecomputeChoice]:
         known = crossings(self.problem)
         for budget in budgets:
             cuts = cut(self.problem, known, int(budget))
@@ -157,7 +165,7 @@ class Search:
             places[number] for number, is_forced in marks.forced.items() if is_forced and number in places
         ).total >> 20)  # fmt: skip
 
-    def _starts(self, budget: int | None) -> list[Measured]:
+    def _starts(self, budget: int | None) -> list[MeasuredPlan]:
         """Plans to refine: with the least memory, and within a budget some of the least work and some in between."""
         least = self.best(None)
         if budget is None or least is None:
@@ -165,7 +173,7 @@ class Search:
         fitting = sorted((plan for plan in self.known.values() if plan.total <= budget), key=lambda plan: plan.work)
         return list(dict.fromkeys([*fitting[:_STARTS], *fitting[:: max(1, len(fitting) // _STARTS)], least]))
 
-    def _refine(self, best: Measured, budget: int | None) -> None:
+    def _refine(self, best: MeasuredPlan, budget: int | None) -> None:
         """Let nodes of a plan run once where that takes no more memory, those first that are most work for their bytes.
         """
         limit = best.total if budget is None else budget

@@ -26,7 +26,7 @@ class Marks(NamedTuple):
     largest: int
 
 
-class Trial(NamedTuple):
+class TriedThreshold(NamedTuple):
     """One threshold that was tried, in MB, and what the plan then takes."""
 
     threshold: int
@@ -70,12 +70,12 @@ class Walk:
         return Marks(forced, saved, largest)
 
 
-def search(walk: Walk, cost: Callable[[Marks], int], trials: int = 6) -> list[Trial]:
+def search(walk: Walk, cost: Callable[[Marks], int], trials: int = 6) -> list[TriedThreshold]:
     """memonger's search: three guesses that follow from each other, then `trials` steps beside the last one.
 
     `cost` gives the MB of a plan. The best trial is the first with the lowest cost.
     """
-    tried: list[Trial] = []
+    tried: list[TriedThreshold] = []
     threshold, lowest = 0, 0
     for _ in range(_BEGINNING):
         tried.append(_try(walk, cost, threshold))
@@ -88,9 +88,9 @@ def search(walk: Walk, cost: Callable[[Marks], int], trials: int = 6) -> list[Tr
     return tried
 
 
-def _try(walk: Walk, cost: Callable[[Marks], int], threshold: int) -> Trial:
+def _try(walk: Walk, cost: Callable[[Marks], int], threshold: int) -> TriedThreshold:
     marks = walk.marks(threshold)
-    return Trial(threshold, cost(marks), marks)
+    return TriedThreshold(threshold, cost(marks), marks)
 
 
 def _is_parameter(name: str) -> bool:

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.mx.context import Context
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.ndarray import empty as empty_array
 from graphir.converters.mxnet.mx.refusals import refuse_training, refused_method
-from graphir.converters.mxnet.mx.running import Network, trained_otherwise
+from graphir.converters.mxnet.mx.running import BoundSymbol, trained_otherwise
 from graphir.converters.mxnet.schema.operators import node_signature, output_name
 from graphir.errors import GraphirError
 from graphir.safety.foreign_text import one_line
@@ -48,10 +48,10 @@ class Executor:
         self.aux_dict = by_name(symbol.list_auxiliary_states(), aux)
         self.grad_dict = dict(zip(self.arg_dict, self.grad_arrays or [None] * len(args), strict=True))
         self.outputs: Arrays = [] if outputs is None else outputs
-        self._network = Network(symbol.records(), self.arg_dict | self.aux_dict, ctx)
+        self._network = BoundSymbol(symbol.records(), self.arg_dict | self.aux_dict, ctx)
         self._monitor: Monitor | None = None
         self._monitors_inputs = False
-        self._internals: Network | None = None
+        self._internals: BoundSymbol | None = None
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
@@ -183,7 +183,7 @@ class Executor:
     def _show(self, monitor: Monitor) -> None:
         """Call the monitor with every value of the network, in the order in which it is computed."""
         if self._internals is None:
-            self._internals = Network(self._symbol.get_internals().records(), self._network.arrays, self._ctx)
+            self._internals = BoundSymbol(self._symbol.get_internals().records(), self._network.arrays, self._ctx)
         records = self._internals.records
         values = dict(zip(records.heads, self._internals.run(), strict=True))
         for index, slot in records.heads:

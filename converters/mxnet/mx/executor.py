@@ -10,8 +10,8 @@ from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of, provider
 from graphir.converters.mxnet.mx.execution import Executor
 from graphir.converters.mxnet.mx.ndarray import NDArray, empty
-from graphir.converters.mxnet.mx.symbol.node import Node, post_order, variable_names
-from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes
+from graphir.converters.mxnet.mx.symbol.node import SymbolNode, post_order, variable_names
+from graphir.converters.mxnet.mx.symbol.node_types import InferenceGoal, SymbolInference, infer_nodes
 from graphir.errors import GraphirError
 from graphir.types import DType, TensorType
 
@@ -147,7 +147,7 @@ def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = F
 
 
 def _types(
-    symbol: Symbol, order: Sequence[Node], states: Sequence[str], shapes: Mapping[str, Sequence[int]],
+    symbol: Symbol, order: Sequence[SymbolNode], states: Sequence[str], shapes: Mapping[str, Sequence[int]],
     dtypes: Mapping[str, object],
 ) -> SymbolTypes:  # fmt: skip
     try:
@@ -155,7 +155,12 @@ def _types(
         known_shapes = {name: shape for name, shape in unmarked.items() if shape is not None}
         known_dtypes = {name: DType.of(dtype) for name, dtype in dtypes.items()}
         types = infer_nodes(
-            order, symbol.entries, states, Inference(Wanted.BOTH, symbol.np_shape), known_shapes, known_dtypes
+            order,
+            symbol.entries,
+            states,
+            SymbolInference(InferenceGoal.BOTH, symbol.np_shape),
+            known_shapes,
+            known_dtypes,
         ) or infer_symbol(symbol.records(), shapes, dtypes, np_shape=False)
     except GraphirError as error:
         raise MXNetError(str(error)) from error

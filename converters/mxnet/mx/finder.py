@@ -34,7 +34,7 @@ VIEWS = {
 """MXNet's modules that have no module of the same name here, and those whose names they show."""
 
 
-class View(ModuleType):
+class ModuleView(ModuleType):
     """A module that shows the names of others."""
 
     def __init__(self, name: str, shown: Iterable[str]) -> None:
@@ -54,7 +54,7 @@ class View(ModuleType):
 def resolve(path: str) -> ModuleType:
     """Return the module that MXNet has under a path below `mxnet`. Raises ModuleNotFoundError for any other path."""
     if path in VIEWS:
-        return View(f"{NAME}.{path}", VIEWS[path])
+        return ModuleView(f"{NAME}.{path}", VIEWS[path])
     if path in REFUSED:
         return refused_module(path)
     module: Any = importlib.import_module(FACADE)

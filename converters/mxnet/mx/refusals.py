@@ -41,7 +41,7 @@ def refused_method(what: str, hint: str = "") -> Callable[..., NoReturn]:
     return refuse
 
 
-class Refused(type):
+class RefusedName(type):
     """The class of names that can be imported, derived from and used as decorators, and raise when they are called."""
 
     refusal: str
@@ -59,11 +59,11 @@ class Refused(type):
         raise cls.error(cls.hint)
 
 
-def refused_name(what: str, hint: str = "", *, training: bool = True) -> Refused:
+def refused_name(what: str, hint: str = "", *, training: bool = True) -> RefusedName:
     """Return a stand-in for a name: it can be imported and derived from; a call raises TrainingError with the hint."""
     text = f"{what} is not here: {'; '.join(part for part in (hint, INSTEAD if training else '') if part)}"
     attributes = {"refusal": what, "hint": text, "error": TrainingError if training else NotHere}
-    return Refused(what.rpartition(".")[2], (), attributes)
+    return RefusedName(what.rpartition(".")[2], (), attributes)
 
 
 class TrainingModule(ModuleType):

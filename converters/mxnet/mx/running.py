@@ -74,7 +74,7 @@ def owned(results: list[Elements], given: Iterable[Elements]) -> list[Elements]:
             for result in results]  # fmt: skip
 
 
-class Network:
+class BoundSymbol:
     """A symbol whose variables have arrays, ready to run on a device.
 
     Variables of one name, such as a layer that runs twice in loops has them, have one array.

@@ -36,7 +36,7 @@ CASTS = ("Cast", "amp_cast", "amp_multicast")
 CONSTANTS = ("_full", "_npi_ones", "_npi_zeros", "_ones", "_zeros", "_zeros_without_dtype")
 
 
-class Refusal(VerificationError):
+class RefusedInputs(VerificationError):
     """An operator refused its inputs: `node`, `operator`, `reason`."""
 
     def __init__(self, node: str, operator: str, reason: str) -> None:
@@ -80,7 +80,7 @@ def evaluate(
     for size in open_sizes(symbol, needed, arrays):
         try:
             values = run(symbol, needed, wanted, arrays, size)
-        except Refusal as error:
+        except RefusedInputs as error:
             refusal = refusal or error
             continue
         return {names[entry]: values[entry] for entry in wanted}
@@ -104,7 +104,7 @@ def evaluate_in_turn(
     while len(sizes) > 1:
         try:
             run(symbol, needed, (), arrays, sizes[0])
-        except Refusal:
+        except RefusedInputs:
             sizes.pop(0)
         else:
             break
@@ -211,7 +211,7 @@ def refuse_open_rank(node: NNVMNode, np_shape: bool) -> None:
         return
     shape = typed_attributes(node)["shape"]
     if shape is None or (not shape and not np_shape):
-        raise Refusal(node.name, node.op, "it has no shape, and nothing reads it that would give it one")
+        raise RefusedInputs(node.name, node.op, "it has no shape, and nothing reads it that would give it one")
 
 
 def open_sizes(symbol: NNVMGraph, needed: set[int], arrays: Mapping[str, Array]) -> Iterator[int]:
@@ -267,7 +267,7 @@ def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, e
     """Return the value of an entry; a slot that inference does not produce is refused."""
     if entry not in values:
         producer = symbol.nodes[entry[0]]
-        raise Refusal(node.name, node.op, f"reads output {entry[1]} of {producer.name!r}, which inference lacks")
+        raise RefusedInputs(node.name, node.op, f"reads output {entry[1]} of {producer.name!r}, which inference lacks")
     return values[entry]
 
 
@@ -292,7 +292,7 @@ def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_siz
         result = function(attributes, *(map(_widened, inputs) if single else inputs))
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in inputs)
-        raise Refusal(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
+        raise RefusedInputs(node.name, node.op, f"refuses its inputs ({shapes}): {error}") from error
     results = result if isinstance(result, tuple) else (result,)
     return tuple(map(_narrowed, results)) if single and node.op not in OWN_RESULT else results
 

@@ -18,7 +18,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellWeights:
     """The weights of one layer and direction; `projection` (P, H) is None without projection_size."""
 
     input_weight: Array
@@ -30,7 +30,7 @@ class Cell:
 
 def unpacked(
     parameters: Array, gates: int, layers: int, directions: int, width: int, hidden: int, projected: int | None
-) -> list[Cell]:
+) -> list[CellWeights]:
     """Return the cells in order of layer, then direction; ValueError when the vector's length is not theirs."""
     position = 0
 
@@ -48,7 +48,7 @@ def unpacked(
         for _ in range(directions):
             first, second = part(gates * hidden, size), part(gates * hidden, recurrent)
             weights.append((first, second, part(projected, hidden) if projected else None))
-    cells = [Cell(*matrices, part(gates * hidden), part(gates * hidden)) for matrices in weights]
+    cells = [CellWeights(*matrices, part(gates * hidden), part(gates * hidden)) for matrices in weights]
     require(position == parameters.size, f"parameters of {parameters.size}, expected {position}")
     return cells
 
@@ -60,7 +60,7 @@ def sigmoid(data: Array) -> Array:
 
 
 def step(
-    mode: str, cell: Cell, data: Array, state: Array, memory: Array, clip: tuple[float, float] | None
+    mode: str, cell: CellWeights, data: Array, state: Array, memory: Array, clip: tuple[float, float] | None
 ) -> tuple[Array, Array]:
     """Return one time step (N, input) to the new state and memory; memory is passed through but for lstm."""
     from_input = data @ cell.input_weight.T + cell.input_bias
@@ -85,7 +85,7 @@ def step(
 
 def run_direction(
     mode: str,
-    cell: Cell,
+    cell: CellWeights,
     data: Array,
     state: Array,
     memory: Array,

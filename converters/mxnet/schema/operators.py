@@ -12,8 +12,8 @@ from graphir.converters.mxnet.schema.registry import (
     mxnet2_parameters,
     operator_schema,
 )
-from graphir.converters.mxnet.schema.signature import Signature, signature
-from graphir.converters.mxnet.schema.values import Parameter
+from graphir.converters.mxnet.schema.signature import OperatorSignature, signature
+from graphir.converters.mxnet.schema.values import OperatorParameter
 from graphir.errors import FormatError
 from graphir.plugins import SourceOperator, source_operator
 
@@ -26,7 +26,7 @@ CUSTOM = "Custom"
 
 _Key = tuple[str, tuple[tuple[str, str], ...], int]
 _KNOWN: dict[_Key, Attributes] = {}
-_SIGNATURES: dict[_Key, Signature] = {}
+_SIGNATURES: dict[_Key, OperatorSignature] = {}
 _KNOWN_LIMIT = 1 << 14
 
 
@@ -110,7 +110,7 @@ def _attributes(
     return Attributes(values, stated, missing, unknown)
 
 
-def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
+def _parsed(node: NNVMNode, parameter: OperatorParameter, text: str) -> object:
     try:
         value = _value(canonical_names()[node.op], parameter, text)
         may_be_open = parameter.kind.endswith(" or None") or (node.op, parameter.name) in OPEN_TUPLES
@@ -126,7 +126,7 @@ def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
     return value
 
 
-def _value(operator: str, parameter: Parameter, text: str) -> object:
+def _value(operator: str, parameter: OperatorParameter, text: str) -> object:
     """Return the text's value as MXNet 1.9.1 reads it or else as 2.0 does, where a dtype None stands for the default
     one."""
     try:
@@ -139,7 +139,7 @@ def _value(operator: str, parameter: Parameter, text: str) -> object:
         return parameter.default if parameter.name == "dtype" and value in (None, "None") else value
 
 
-def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> object:
+def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: OperatorParameter) -> object:
     if not parameter.required:
         return parameter.default
     if parameter.name == schema.variadic:
@@ -150,7 +150,7 @@ def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> o
     )
 
 
-def node_signature(node: NNVMNode) -> Signature:
+def node_signature(node: NNVMNode) -> OperatorSignature:
     """Return the names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
     key = (node.op, tuple(node.attrs.items()), len(node.inputs))
     known = _SIGNATURES.get(key)
@@ -160,7 +160,7 @@ def node_signature(node: NNVMNode) -> Signature:
     if plugin is not None:
         further = tuple(f"arg{slot}" for slot in range(len(plugin.inputs), len(node.inputs)))
         takes = None if plugin.unread or not plugin.inputs else len(plugin.inputs)
-        return Signature((*plugin.inputs, *further), (), plugin.outputs, len(plugin.outputs), takes)
+        return OperatorSignature((*plugin.inputs, *further), (), plugin.outputs, len(plugin.outputs), takes)
     attributes = typed_attributes(node)
     try:
         result = signature(node.op, attributes, len(node.inputs))

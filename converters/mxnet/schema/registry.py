@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphir.converters.mxnet.schema.values import Parameter, parse_parameter
+from graphir.converters.mxnet.schema.values import OperatorParameter, parse_parameter
 from graphir.files.rows import Rows, read_rows
 from graphir.structure.record import record
 
@@ -50,7 +50,7 @@ class OperatorSchema:
 
     name: str
     aliases: tuple[str, ...]
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, OperatorParameter]
     inputs: tuple[str, ...]
     aux: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -81,7 +81,7 @@ def mxnet2_operators() -> frozenset[str]:
 
 
 @functools.cache
-def mxnet2_parameters(operator: str) -> Mapping[str, Parameter]:
+def mxnet2_parameters(operator: str) -> Mapping[str, OperatorParameter]:
     """Return the parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be
     stated."""
     texts = _mxnet2()["parameters"].get(operator, {})

@@ -79,7 +79,7 @@ T = TypeVar("T")
 
 
 @record
-class Signature:
+class OperatorSignature:
     """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first.
 
     `takes` is how many inputs the operator has, None where MXNet does not say.
@@ -101,14 +101,14 @@ _InputRule = Callable[[tuple[str, ...], _Attributes], tuple[str, ...]]
 _OutputRule = Callable[[_Attributes], tuple[tuple[str, ...], int]]
 
 
-def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) -> Signature:
+def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) -> OperatorSignature:
     """Return the signature of an operator with typed attributes.
 
     `num_inputs` is the number of inputs that the node has; it decides for operators that do not say (`Custom`, unknown
     ones, and the positions past the last name: `arg3`). Inputs that are missing are named too.
     """
     if operator not in canonical_names():
-        return Signature(_positional(num_inputs), (), ("output",), 1)
+        return OperatorSignature(_positional(num_inputs), (), ("output",), 1)
     schema = operator_schema(operator)
     counted = COUNTED.get(operator)
     inputs, aux = (_input_names(schema, attributes), schema.aux) if counted is None else counted(attributes, num_inputs)
@@ -118,9 +118,9 @@ def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) 
     rule = _OUTPUT_RULES.get(operator)
     if rule is None:
         hidden = tuple(f"output{slot}" for slot in range(len(schema.outputs), len(schema.outputs) + schema.hidden))
-        return Signature(inputs, aux, schema.outputs + hidden, len(schema.outputs), takes)
+        return OperatorSignature(inputs, aux, schema.outputs + hidden, len(schema.outputs), takes)
     outputs, visible = rule(attributes)
-    return Signature(inputs, aux, outputs, visible, takes)
+    return OperatorSignature(inputs, aux, outputs, visible, takes)
 
 
 def has_input_rule(operator: str) -> bool:

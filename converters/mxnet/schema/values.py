@@ -42,7 +42,7 @@ _OPENING, _CLOSING = ("(", "["), (")", "]")
 _MOST_DIGITS = 40
 
 
-class Parameter(NamedTuple):
+class OperatorParameter(NamedTuple):
     """One parameter of an operator: its type in words, whether it must be stated, its default, and how to read it.
 
     `parse` raises ValueError for text that is no value of the type.
@@ -55,7 +55,7 @@ class Parameter(NamedTuple):
     parse: Callable[[str], object]
 
 
-def parse_parameter(name: str, type_text: str) -> Parameter:
+def parse_parameter(name: str, type_text: str) -> OperatorParameter:
     """Return the parameter that the registry describes as `type_text`. Raises ValueError for a type that it never
     uses."""
     stated, has_default, default = type_text.partition(", default=")
@@ -65,13 +65,13 @@ def parse_parameter(name: str, type_text: str) -> Parameter:
     kind = stated.removesuffix(presence).removesuffix(" ").removesuffix(",")
     parse = _parser(kind)
     if not has_default:
-        return Parameter(name, kind or "any", presence == "required", None, parse)
+        return OperatorParameter(name, kind or "any", presence == "required", None, parse)
     if default[:1] == default[-1:] == "'" and kind != "string":
         default = default[1:-1]
     elif kind == "string":
         default = default.strip("'")
     value = _shortest_float32(float(default)) if kind == "float" else parse(default)
-    return Parameter(name, kind, False, value, parse)
+    return OperatorParameter(name, kind, False, value, parse)
 
 
 @functools.cache

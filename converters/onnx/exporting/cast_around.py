@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.casts import dtype_of
 from graphir.converters.onnx.exporting.context import Export
-from graphir.converters.onnx.exporting.runnable import Plan, element
-from graphir.converters.onnx.exporting.signatures import Signature, signature
+from graphir.converters.onnx.exporting.runnable import NodePlan, element
+from graphir.converters.onnx.exporting.signatures import OperatorSignature, signature
 from graphir.converters.onnx.files.records import OnnxNode
 from graphir.tensor import Tensor
 
@@ -18,7 +18,7 @@ STATED = frozenset({
 })  # fmt: skip
 
 
-def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+def cast_around(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str], source: str) -> None:
     """Add the node to the export with casts around it. `source` is the name of the graph's own node."""
     schema = signature(node.op_type, export.opset)
     assert schema is not None
@@ -47,7 +47,9 @@ def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, 
         export.append("Cast", (wide_name,), (name,), f"{source}_narrow", {"to": CODES[dtype_of(text)]})
 
 
-def _attributes(node: OnnxNode, plan: Plan, schema: Signature, types: Mapping[str, str]) -> dict[str, object]:
+def _attributes(
+    node: OnnxNode, plan: NodePlan, schema: OperatorSignature, types: Mapping[str, str]
+) -> dict[str, object]:
     """Return the node's attributes, those that state the result's dtype changed to the one that it now has."""
     wide = plan.wide.get(schema.outputs[0].variable)
     if node.op_type == "ConstantOfShape" and wide is not None:

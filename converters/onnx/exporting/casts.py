@@ -14,7 +14,7 @@ from graphir.converters.onnx.exporting.types import dtype_text
 from graphir.types import DType
 
 
-class Kind(enum.Enum):
+class CastKind(enum.Enum):
     """What an operator does with the elements of a type variable."""
 
     MOVES = "moves"
@@ -42,12 +42,12 @@ _COUNTS = (
     *("Abs", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "CumProd", "Div", "Mean", "Mod"),
     *("PRelu", "Pow", "Range", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Sign"),
 )
-KINDS: Mapping[str, Kind] = (
-    dict.fromkeys(_MOVES, Kind.MOVES)
-    | dict.fromkeys(_ORDERS, Kind.ORDERS)
-    | dict.fromkeys(_ADDS, Kind.ADDS)
-    | dict.fromkeys(_COUNTS, Kind.COUNTS)
-    | {"NonZero": Kind.TESTS}
+KINDS: Mapping[str, CastKind] = (
+    dict.fromkeys(_MOVES, CastKind.MOVES)
+    | dict.fromkeys(_ORDERS, CastKind.ORDERS)
+    | dict.fromkeys(_ADDS, CastKind.ADDS)
+    | dict.fromkeys(_COUNTS, CastKind.COUNTS)
+    | {"NonZero": CastKind.TESTS}
 )
 # Type variables of indices, sizes and the like, which any wider integer says as well.
 WHOLE: Mapping[str, frozenset[str]] = {
@@ -84,13 +84,13 @@ _WIDER = {
     "int32": ("int64",), "uint32": ("int64", "uint64"), "float16": ("float",), "int8": ("int32", "int64"),
     "int16": ("int32", "int64"), "uint8": ("int32", "int64", "uint32"), "uint16": ("int32", "int64", "uint32"),
 }  # fmt: skip
-EXACT: Mapping[Kind, Mapping[str, Sequence[str]]] = {
-    Kind.MOVES: _INJECTIVE,
-    Kind.TESTS: dict.fromkeys((*_INJECTIVE, "double"), ("bool",)),
-    Kind.ORDERS: _MONOTONE,
-    Kind.ADDS: _MODULAR,
-    Kind.COUNTS: _WIDER,
-    Kind.COMPUTES: {"float16": ("float",)},
+EXACT: Mapping[CastKind, Mapping[str, Sequence[str]]] = {
+    CastKind.MOVES: _INJECTIVE,
+    CastKind.TESTS: dict.fromkeys((*_INJECTIVE, "double"), ("bool",)),
+    CastKind.ORDERS: _MONOTONE,
+    CastKind.ADDS: _MODULAR,
+    CastKind.COUNTS: _WIDER,
+    CastKind.COMPUTES: {"float16": ("float",)},
 }
 # What is rounded, and how much of a number stays.
 ROUNDED: Mapping[tuple[str, str], str] = {
@@ -105,23 +105,23 @@ ROUNDED: Mapping[tuple[str, str], str] = {
 _BY_TEXT = {dtype_text(dtype): dtype for dtype in DType}
 
 
-def kind_of(op_type: str, variable: str, *, nearest: bool) -> Kind:
+def kind_of(op_type: str, variable: str, *, nearest: bool) -> CastKind:
     """Return what an operator does with the elements of a type variable; `nearest` says that it does not
     interpolate."""
     if variable in WHOLE.get(op_type, ()):
-        return Kind.COUNTS
+        return CastKind.COUNTS
     if op_type == "Resize":
-        return Kind.MOVES if nearest else Kind.COUNTS
-    return KINDS.get(op_type, Kind.COMPUTES)
+        return CastKind.MOVES if nearest else CastKind.COUNTS
+    return KINDS.get(op_type, CastKind.COMPUTES)
 
 
-def wider(kind: Kind, text: str) -> list[tuple[str, str]]:
+def wider(kind: CastKind, text: str) -> list[tuple[str, str]]:
     """Return the dtypes that may stand for one, best first, each with what it rounds ("" if nothing)."""
     exact = EXACT[kind].get(text, ())
     rounded = [
         (wide, f"{dtype_of(text)} computed in {dtype_of(wide)}, {what}")
         for (narrow, wide), what in ROUNDED.items()
-        if narrow == text and wide not in exact and (kind is not Kind.COMPUTES or text in ("double", "bfloat16"))
+        if narrow == text and wide not in exact and (kind is not CastKind.COMPUTES or text in ("double", "bfloat16"))
     ]
     return [*((wide, "") for wide in exact), *rounded]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.exporting.context import Casts, Export
-from graphir.converters.onnx.exporting.runnable import RUNS, Plan, opening, plan_for
+from graphir.converters.onnx.exporting.runnable import RUNS, NodePlan, opening, plan_for
 from graphir.converters.onnx.exporting.types import types_of
 from graphir.converters.onnx.files.records import OnnxNode
 from graphir.decisions import DecisionKind
@@ -44,13 +44,13 @@ def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str,
                 export.note(DecisionKind.NO_KERNEL, _without_kernel(node, plan, types), source)
 
 
-def _without_kernel(node: OnnxNode, plan: Plan, types: Mapping[str, str]) -> str:
+def _without_kernel(node: OnnxNode, plan: NodePlan, types: Mapping[str, str]) -> str:
     dtypes = ", ".join(dict.fromkeys(text for text in (types.get(name, "") for name in node.inputs) if text))
     what = plan.missing or f"onnxruntime has no kernel for {node.op_type} of {dtypes}"
     return f"{what}; it stays as the model has it"
 
 
-def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+def _run(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str], source: str) -> None:
     if plan.missing:
         types_of([node], types, export.opset)  # raises the reason if ONNX itself has no such type
     if plan.missing and not plan.whole:
@@ -79,7 +79,7 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
         export.nodes.append(node)
 
 
-def _cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+def _cast_around(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str], source: str) -> None:
     from graphir.converters.onnx.exporting.cast_around import cast_around
 
     cast_around(export, node, plan, types, source)

@@ -20,7 +20,7 @@ from graphir.converters.onnx.importing.functions import Definition, definition_o
 from graphir.converters.onnx.importing.importer import Importer
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.passes.inline import Body, Names, take_place
+from graphir.passes.inline import Body, GraphNames, take_place
 from graphir.tensor import Tensor
 
 SMALL = 1 << 16
@@ -36,7 +36,7 @@ class _Composition(NamedTuple):
     operands: tuple[Value | None, ...]
 
 
-class Definitions:
+class OnnxDefinitions:
     """What operators are made of, once for all nodes that are alike but for their operands' elements.
 
     `prepare` changes each definition, such as to simplify it, before it is used for the first time.
@@ -47,7 +47,7 @@ class Definitions:
         self._known: dict[Hashable, _Composition | NoExpansion] = {}
         self._tensors: list[Tensor] = []
 
-    def expand(self, graph: Graph, node: Node, names: Names) -> list[Node]:
+    def expand(self, graph: Graph, node: Node, names: GraphNames) -> list[Node]:
         """Put what the node is made of in its place and return the new nodes.
 
         The composition is the one by which ONNX defines the operator for operands of these types, or the one by which
@@ -112,9 +112,9 @@ def _outermost(node: Node) -> Graph:
     return graph
 
 
-def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
+def expand(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     """Write a single node's definition in its place; see `Definitions.expand`."""
-    return Definitions().expand(graph, node, names)
+    return OnnxDefinitions().expand(graph, node, names)
 
 
 def _compose(node: Node) -> _Composition:

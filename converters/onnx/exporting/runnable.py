@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from graphir.converters.onnx.exporting.signatures import Signature, signature
+from graphir.converters.onnx.exporting.signatures import OperatorSignature, signature
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, OnnxNode
 from graphir.runtime.kernels import Release, releases
 from graphir.structure.record import record
 
 
 @record
-class Plan:
+class NodePlan:
     """What a node needs. `wide` are the dtypes to compute in by type variable, none if it runs as it is.
 
     `missing`, if not "", says what has no kernel and no cast mends, `whole` that there is none for any dtype; `only` is
@@ -28,10 +28,10 @@ class Plan:
     rounding: str = ""
 
 
-RUNS = Plan()
+RUNS = NodePlan()
 
 
-def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
+def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> NodePlan:
     """Return what a node needs to have kernels in every release that opens the opset, or else in as many of the newest
     as can be.
 
@@ -48,7 +48,7 @@ def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
 @cache
 def _plan_of_types(
     op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
-) -> Plan:
+) -> NodePlan:
     """Return the plan by the types of operands and results in order; None where one is absent, "" where it is not
     known."""
     schema = signature(op_type, opset)
@@ -67,7 +67,7 @@ def _plan_of_types(
             if formal.variable:
                 bound[formal.variable] = text
     if mixed:
-        return Plan(mixed)
+        return NodePlan(mixed)
     return _plan(op_type, opset, bound, "tensor(float16)" in texts, nearest)
 
 
@@ -82,7 +82,7 @@ def element(text: str) -> str:
     return text[7:-1] if text.startswith("tensor(") else text
 
 
-def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> Plan:
+def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> NodePlan:
     schema = signature(op_type, opset)
     assert schema is not None
     everywhere = opening(opset)
@@ -103,13 +103,15 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
         for on, least in by_age:
             for wide, rounding in candidates:
                 if runs(on, wide):
-                    return Plan(wide, only=least, rounding=rounding)
+                    return NodePlan(wide, only=least, rounding=rounding)
     whole = not newest.runs(op_type, schema.since, opset, {})
     of = "" if whole else f" of {', '.join(dict.fromkeys(_operand_types(types, schema)))}"
-    return Plan(missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
+    return NodePlan(
+        missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole
+    )
 
 
-def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema: Signature) -> dict[str, str]:
+def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema: OperatorSignature) -> dict[str, str]:
     given = dict(types) | dict(changed)
     for formal in (*schema.inputs, *schema.outputs):
         if formal.variable in changed and formal.name in types:
@@ -117,7 +119,7 @@ def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema:
     return given
 
 
-def _are_allowed(types: Mapping[str, str], schema: Signature) -> bool:
+def _are_allowed(types: Mapping[str, str], schema: OperatorSignature) -> bool:
     """Return whether ONNX's operator takes these types."""
     return all(
         not types.get(formal.name) or types[formal.name] in map(element, formal.types)
@@ -125,12 +127,12 @@ def _are_allowed(types: Mapping[str, str], schema: Signature) -> bool:
     )
 
 
-def _operand_types(types: Mapping[str, str], schema: Signature) -> list[str]:
+def _operand_types(types: Mapping[str, str], schema: OperatorSignature) -> list[str]:
     return [str(types[formal.name]) for formal in (*schema.inputs, *schema.outputs) if formal.name in types]
 
 
 def _choices(
-    op_type: str, types: Mapping[str, str], schema: Signature, nearest: bool
+    op_type: str, types: Mapping[str, str], schema: OperatorSignature, nearest: bool
 ) -> Iterator[tuple[dict[str, str], str]]:
     """Other dtypes by type variable, and what they round: exact ones first, then those that change little."""
     from graphir.converters.onnx.exporting.casts import NEVER, kind_of, wider

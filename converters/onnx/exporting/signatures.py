@@ -23,7 +23,7 @@ class Formal(NamedTuple):
 
 
 @record
-class Signature:
+class OperatorSignature:
     """The operands and results of an operator at an opset, and the version of the operator that it is."""
 
     inputs: tuple[Formal, ...]
@@ -32,13 +32,13 @@ class Signature:
 
 
 @cache
-def signature(op_type: str, opset: int) -> Signature | None:
+def signature(op_type: str, opset: int) -> OperatorSignature | None:
     """Return the signature of a default-domain operator; None where there is no such operator."""
     rows = [row for row in _document()["operators"].get(op_type, ()) if row[0] <= opset]
     if not rows or len(rows[-1]) == 1:
         return None
     _, since, inputs, outputs = rows[-1]
-    return Signature(_formals(inputs), _formals(outputs), since)
+    return OperatorSignature(_formals(inputs), _formals(outputs), since)
 
 
 def newest_opset() -> int:

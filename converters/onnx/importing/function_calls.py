@@ -12,7 +12,7 @@ Key = tuple[str, str, str]
 FreshName = Callable[[str], str]
 
 
-class Call(NamedTuple):
+class CallExpansion(NamedTuple):
     """What a call stands for: `nodes`, and `copies`, results that are other values by a further name (name, value)."""
 
     nodes: list[Any]
@@ -46,7 +46,7 @@ def shown(key: Key) -> str:
     return f"{domain}::{name}" + (f" ({overload})" if overload else "")
 
 
-def expanded(function: Any, call: Any, defaults: Mapping[str, Any], fresh: FreshName) -> Call:
+def expanded(function: Any, call: Any, defaults: Mapping[str, Any], fresh: FreshName) -> CallExpansion:
     """Return the nodes of a function's body for one call of it.
 
     `defaults` are further attributes that a call may state, by name, with an AttributeProto that holds where it does
@@ -66,7 +66,7 @@ def expanded(function: Any, call: Any, defaults: Mapping[str, Any], fresh: Fresh
         elif name:
             actual[formal] = name
     _name_results(function.node, actual, fresh)
-    return Call([_instance(node, actual, attributes, fresh) for node in function.node], copies)
+    return CallExpansion([_instance(node, actual, attributes, fresh) for node in function.node], copies)
 
 
 def _check_call(function: Any, call: Any, defaults: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphir.converters.kernel.maker import Maker, Step
+from graphir.converters.kernel.maker import Iteration, Maker
 from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
@@ -40,14 +40,14 @@ def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) ->
     (a,) = operands
     size, _ = known_sizes(a)
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         (rest,) = states
         column = make(Gather(-1), rest, number)
         index = make(Unsqueeze(), number, make.vector(0))
         scaled = make(ew.Div(), column, make(ew.Sqrt(), make(Gather(-1), column, index)))
         outer = make(ew.Mul(), make(Unsqueeze(), scaled, make.vector(-1)), make(Unsqueeze(), scaled, make.vector(-2)))
         is_below = make(ew.GreaterOrEqual(), places_of(make, size), number)
-        return Step([make(ew.Sub(), rest, outer)], [make(ew.Where(), is_below, scaled, make.number(0.0))])
+        return Iteration([make(ew.Sub(), rest, outer)], [make(ew.Where(), is_below, scaled, make.number(0.0))])
 
     _, stacked = make.loop(size, [a if op.lower else turned(make, a)], step)
     return [unstacked(make, stacked, columns=op.lower)]
@@ -58,7 +58,7 @@ def _substitute_rows(make: Maker, matrix: Value, sides: Value, *, lower: bool, t
     size, _ = known_sizes(matrix)
     forwards = lower != transpose
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         (rest,) = states
         at = number if forwards else make(ew.Sub(), make.constant(size - 1, DType.INT64), number)
         index = make(Unsqueeze(), at, make.vector(0))
@@ -66,7 +66,7 @@ def _substitute_rows(make: Maker, matrix: Value, sides: Value, *, lower: bool, t
         pivot = make(Unsqueeze(), make(Gather(-1), factors, index), make.vector(-1))
         row = make(ew.Div(), make(Gather(-2), rest, index), pivot)
         product = make(ew.Mul(), make(Unsqueeze(), factors, make.vector(-1)), row)
-        return Step([make(ew.Sub(), rest, product)], [make(Squeeze(), row, make.vector(-2))])
+        return Iteration([make(ew.Sub(), rest, product)], [make(Squeeze(), row, make.vector(-2))])
 
     _, stacked = make.loop(size, [sides], step)
     solution = unstacked(make, stacked)
@@ -88,7 +88,7 @@ def _eliminate_rows(make: Maker, matrix: Value, sides: Value | None) -> tuple[Va
     size, _ = known_sizes(matrix)
     indices = places_of(make, size)
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         (rest,) = states
         index = make(Unsqueeze(), number, make.vector(0))
         column = make(ew.Abs(), make(Gather(-1), rest, number))
@@ -104,7 +104,7 @@ def _eliminate_rows(make: Maker, matrix: Value, sides: Value | None) -> tuple[Va
         factors = make(ew.Where(), is_zero, make.number(0.0), ratio)
         rest = make(ew.Sub(), exchanged, make(ew.Mul(), factors, pivots))
         moved = make(ew.Not(), make(ew.Equal(), chosen, number))
-        return Step([rest], [make(Squeeze(), pivots, make.vector(-2)), moved])
+        return Iteration([rest], [make(Squeeze(), pivots, make.vector(-2)), moved])
 
     whole = matrix if sides is None else make(Concat(-1), matrix, sides)
     _, rows, moved = make.loop(size, [whole], step)
@@ -154,7 +154,7 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
     indices = places_of(make, columns)
     zero, one = make.number(0.0), make.number(1.0)
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         (whole,) = states
         index, last = make(Unsqueeze(), number, make.vector(0)), make.vector(-1)
         line = make(Gather(-2), whole, index)
@@ -170,7 +170,7 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
         unit = make(ew.Cast(make.dtype), make(ew.Equal(), indices, number))
         vector = make(ew.Add(), make(ew.Div(), tail, lead), unit)
         along = make(ew.Mul(), make(ReduceSum(), make(ew.Mul(), whole, vector), last), tau)
-        return Step([make(ew.Sub(), whole, make(ew.Mul(), along, vector))])
+        return Iteration([make(ew.Sub(), whole, make(ew.Mul(), along, vector))])
 
     batch = make(Shape(0, -2), a)
     shape = make(Concat(0), batch, make.vector(columns, columns))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphir.converters.kernel.maker import Maker, Step
+from graphir.converters.kernel.maker import Iteration, Maker
 from graphir.converters.kernel.refusals import Refusal
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
@@ -192,7 +192,7 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
     size, _ = known_sizes(a)
     axes = make.vector(-2, -1)
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         matrix, vectors = states
         pairs = _pairs(make, size, number)
         rotation = _rotation(make, size, pairs, matrix)
@@ -202,7 +202,7 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
         off_diagonal = make(ReduceMax(), make(ew.Where(), pairs.diagonal, make.number(0.0), sizes), axes)
         limit = make(ew.Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
         condition = _any(make, make(ew.Greater(), off_diagonal, limit))
-        return Step([matrix, make(MatMul(), rotation, vectors)], (), condition)
+        return Iteration([matrix, make(MatMul(), rotation, vectors)], (), condition)
 
     lower = lower_triangle(make, size)
     start = make(ew.Where(), lower, a, turned(make, a))
@@ -217,7 +217,7 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
     size, _ = known_sizes(a)
     zero, last = make.number(0.0), make.vector(-1)
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         rows, vectors = states
         pairs = _pairs(make, size, number)
         products = make(MatMul(), rows, turned(make, rows))
@@ -226,7 +226,7 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
         limit = make(ew.Mul(), make(ew.Mul(), lengths, turned(make, lengths)), _tolerance(make, size))
         off_diagonal = make(ew.Where(), pairs.diagonal, zero, make(ew.Abs(), products))
         condition = _any(make, make(ew.Greater(), off_diagonal, limit))
-        return Step([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), condition)
+        return Iteration([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), condition)
 
     count = MOST_SWEEPS * len(rounds_of(size))
     rows, vectors = make.loop(count, [a, _unit(make, a, size)], step)

@@ -17,7 +17,7 @@ from graphir.converters.pytorch.files import name_row
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
 from graphir.passes.clone import clone
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.passes.pipelines import for_pytorch
 from graphir.tensor import Tensor
 
@@ -118,9 +118,9 @@ class _Writer:
         self._table = export_table()
 
     @cached_property
-    def _names(self) -> Names:
+    def _names(self) -> GraphNames:
         """Return the names of all values: only what is written in other terms needs them."""
-        return Names(self.graph)
+        return GraphNames(self.graph)
 
     def check_ends(self) -> None:
         """Refuse inputs and outputs that PyTorch has no values of."""

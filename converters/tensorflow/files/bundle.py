@@ -37,7 +37,7 @@ Slice = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Entry:
+class BundleEntry:
     """One tensor: its dtype (TensorFlow's name where it is none of ours), its shape, and where its bytes lie.
 
     A slice has a start and a size for each axis; the size -1 stands for the whole axis, if it was saved so.
@@ -86,7 +86,7 @@ class Bundle:
     def __contains__(self, name: str) -> bool:
         return bool(name) and name.encode() in self._table
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> BundleEntry:
         """Return what the index says of a tensor. Raises ImportFailure if it is not there, FormatError for nonsense."""
         if name not in self:
             shown = ", ".join(self.names[:8]) or "nothing"
@@ -116,7 +116,7 @@ class Bundle:
             return self._read_stored(entry, name)
         return self._join_slices(entry, name)
 
-    def _join_slices(self, entry: Entry, name: str) -> Tensor:
+    def _join_slices(self, entry: BundleEntry, name: str) -> Tensor:
         """Return a tensor of several slices, put together when it is needed."""
         dtype = self._dtype_of(entry, name)
         resolved = [_resolve_slice(part, entry.shape) for part in entry.slices]
@@ -138,7 +138,7 @@ class Bundle:
 
         return Tensor.computed(dtype, entry.shape, compute)
 
-    def _read_stored(self, entry: Entry, name: str) -> Tensor:
+    def _read_stored(self, entry: BundleEntry, name: str) -> Tensor:
         """Return a tensor whose bytes are contiguous."""
         dtype = self._dtype_of(entry, name)
         path = self._data_file(entry.shard)
@@ -163,7 +163,7 @@ class Bundle:
         raw = np.frombuffer(_map_file(path)[entry.offset : entry.offset + entry.size], dtype.numpy())
         return Tensor.of(raw.reshape(entry.shape))
 
-    def _read_strings(self, entry: Entry, name: str, path: Path) -> Tensor:
+    def _read_strings(self, entry: BundleEntry, name: str, path: Path) -> Tensor:
         """Read texts: lengths as varints, their checksum, then the texts one behind the other."""
         data, end = _map_file(path), entry.offset + entry.size
         position, count = entry.offset, math.prod(entry.shape)
@@ -185,12 +185,12 @@ class Bundle:
             position += length
         return Tensor.of(texts.reshape(entry.shape))
 
-    def _dtype_of(self, entry: Entry, name: str) -> DType:
+    def _dtype_of(self, entry: BundleEntry, name: str) -> DType:
         if isinstance(entry.dtype, DType):
             return entry.dtype
         raise FormatError(f"{name}: elements of type {entry.dtype or 'none'} cannot be read", path=self.index)
 
-    def _read_entry(self, key: bytes, name: str) -> Entry:
+    def _read_entry(self, key: bytes, name: str) -> BundleEntry:
         if key not in self._table:
             raise FormatError(f"the checkpoint's index lacks a slice of {name}", path=self.index)
         message = self._decode_entry("BundleEntryProto", key)
@@ -208,7 +208,7 @@ class Bundle:
             raise FormatError(f"{name}: a tensor of the shape {list(shape)}, which {reason}", path=self.index)
         if any(len(part) != len(shape) for part in parts):
             raise FormatError(f"{name}: a slice with another number of axes than {list(shape)}", path=self.index)
-        return Entry(dtype, shape, shard, offset, size, parts)
+        return BundleEntry(dtype, shape, shard, offset, size, parts)
 
     def _decode_entry(self, message: str, key: bytes) -> Message:
         try:

@@ -60,7 +60,7 @@ SCALARS = frozenset({"string", "bytes", "blob", "bool", "int", "uint", "float", 
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MessageField:
     """One field of a message. `kind` is one of `SCALARS` or the name of a message."""
 
     name: str
@@ -71,9 +71,9 @@ class Field:
 
 
 @functools.cache
-def messages() -> dict[str, dict[int, Field]]:
+def messages() -> dict[str, dict[int, MessageField]]:
     """Return the fields of every message, by number."""
-    by_message: dict[str, dict[int, Field]] = {}
+    by_message: dict[str, dict[int, MessageField]] = {}
     for line in _MESSAGES.strip().replace("\n ", " ").splitlines():
         name, _, fields = line.partition(":")
         by_message[name] = {}
@@ -84,10 +84,10 @@ def messages() -> dict[str, dict[int, Field]]:
 
 
 @functools.cache
-def fields_by_name(message: str) -> dict[str, Field]:
+def fields_by_name(message: str) -> dict[str, MessageField]:
     """Return the fields of a message, by name."""
     return {field.name: field for field in messages()[message].values()}
 
 
-def _field(name: str, kind: str, number: str) -> Field:
-    return Field(name, kind.rstrip("*{}"), int(number), kind.endswith("*"), kind.endswith("{}"))
+def _field(name: str, kind: str, number: str) -> MessageField:
+    return MessageField(name, kind.rstrip("*{}"), int(number), kind.endswith("*"), kind.endswith("{}"))

@@ -10,7 +10,7 @@ import sys
 from typing import Any, NoReturn
 
 from graphir.converters.tensorflow.dtypes import codes_by_text
-from graphir.converters.tensorflow.files.messages import SCALARS, Field, fields_by_name
+from graphir.converters.tensorflow.files.messages import SCALARS, MessageField, fields_by_name
 from graphir.converters.tensorflow.files.wire import DEEPEST, Blob, Message
 from graphir.errors import FormatError
 
@@ -91,7 +91,7 @@ class _Parser:
                 self._take(";")
         return content
 
-    def _field(self, field: Field, content: Message, depth: int) -> None:
+    def _field(self, field: MessageField, content: Message, depth: int) -> None:
         colon = self._take(":")
         if (colon or field.kind not in SCALARS) and self._take("["):
             if not self._take("]"):
@@ -105,7 +105,7 @@ class _Parser:
             self._fail(f"found {self.token!r} after {field.name}, expected ':' or '{{'")
         self._add(field, content, depth)
 
-    def _add(self, field: Field, content: Message, depth: int) -> None:
+    def _add(self, field: MessageField, content: Message, depth: int) -> None:
         if field.kind == "any":
             self._skip(depth)
         elif field.is_map:
@@ -125,7 +125,7 @@ class _Parser:
         self._next()
         return closing
 
-    def _entry(self, field: Field, depth: int) -> tuple[str, Any]:
+    def _entry(self, field: MessageField, depth: int) -> tuple[str, Any]:
         closing = self._opening(field.name)
         key = ""
         value: Any = "" if field.kind == "string" else {}
@@ -143,7 +143,7 @@ class _Parser:
                 self._take(";")
         return key, value
 
-    def _value(self, field: Field, depth: int) -> Any:
+    def _value(self, field: MessageField, depth: int) -> Any:
         kind = field.kind
         if kind in ("string", "bytes", "blob"):
             data = self._string()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphir.converters.kernel.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_field, read_varint
-from graphir.converters.tensorflow.files.messages import Field, messages
+from graphir.converters.tensorflow.files.messages import MessageField, messages
 from graphir.errors import FormatError
 
 Message = dict[str, Any]
@@ -63,7 +63,7 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
     return values
 
 
-def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> None:
+def _check_wire_type(field: MessageField, wire_type: int, message: str, start: int) -> None:
     expected = _WIRE_TYPES.get(field.kind, BYTES)
     if wire_type != expected:
         raise FormatError(
@@ -73,7 +73,7 @@ def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> 
         )
 
 
-def _read_value(data: memoryview, start: int, end: int, field: Field, depth: int) -> Any:
+def _read_value(data: memoryview, start: int, end: int, field: MessageField, depth: int) -> Any:
     kind = field.kind
     if kind == "string":
         return _read_text(data[start:end], field.name, start)
@@ -94,7 +94,7 @@ def _read_integer(number: int, kind: str) -> int | bool:
     return number - (1 << 64) if kind == "int" and number >> 63 else number
 
 
-def _read_packed(data: memoryview, start: int, end: int, field: Field) -> list[Any]:
+def _read_packed(data: memoryview, start: int, end: int, field: MessageField) -> list[Any]:
     if field.kind in _FORMATS:
         code, width = _FORMATS[field.kind]
         if (end - start) % width:
@@ -107,7 +107,7 @@ def _read_packed(data: memoryview, start: int, end: int, field: Field) -> list[A
     return numbers
 
 
-def _read_entry(data: memoryview, start: int, end: int, field: Field, depth: int) -> tuple[str, Any]:
+def _read_entry(data: memoryview, start: int, end: int, field: MessageField, depth: int) -> tuple[str, Any]:
     """Return one entry of a map: the key is field 1, the value field 2. Absent, they are empty."""
     key = ""
     value: Any = "" if field.kind == "string" else {}

@@ -25,7 +25,7 @@ _SAME = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "E
 
 
 @dataclass
-class Body:
+class FunctionBody:
     """A function without calls: nodes by name, what each argument is called inside, and its results."""
 
     name: str
@@ -61,7 +61,7 @@ class Body:
         return self._users.get(endpoint, [])
 
 
-def body_of(node: ImportNode, attribute: str | FunctionCall, suffix: str = "") -> Body:
+def body_of(node: ImportNode, attribute: str | FunctionCall, suffix: str = "") -> FunctionBody:
     """Return the function that an attribute names. Refuses one that is not in the library."""
     call = node.attrs[attribute] if isinstance(attribute, str) else attribute
     functions = node.functions
@@ -78,13 +78,13 @@ def body_of(node: ImportNode, attribute: str | FunctionCall, suffix: str = "") -
         inner_nodes, now = lower_frames(by_name, results, functions)
     except ImportFailure as error:
         node.refuse(str(error))
-    return Body(call.name, arguments, inner_nodes, [now(result) for result in results])
+    return FunctionBody(call.name, arguments, inner_nodes, [now(result) for result in results])
 
 
 def import_nodes(
     node: ImportNode,
     graph: Graph,
-    body: Body,
+    body: FunctionBody,
     values: Mapping[Endpoint, Value],
     wanted: Sequence[Endpoint],
 ) -> list[Value]:

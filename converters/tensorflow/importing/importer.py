@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
-from graphir.converters.kernel.importing import BaseImporter, Trial
+from graphir.converters.kernel.importing import BaseImporter, TentativeRecords
 from graphir.converters.kernel.plugged import refuse_known
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.options import KEEP, REFUSE
@@ -22,7 +22,7 @@ from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.importing.ops.creation import size_letter, stated_shape
 from graphir.converters.tensorflow.importing.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.importing.scope import VARIABLES, Scope
-from graphir.converters.tensorflow.importing.state import Written, thread_state
+from graphir.converters.tensorflow.importing.state import WrittenVariable, thread_state
 from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
 from graphir.converters.tensorflow.importing.unfused import unfuse
 from graphir.converters.tensorflow.schema.operators import operator_schema
@@ -81,7 +81,7 @@ class Importer(BaseImporter):
         return super().failures + len(self.unfrozen)
 
     @contextmanager
-    def trial(self) -> Iterator[Trial]:
+    def trial(self) -> Iterator[TentativeRecords]:
         """Return a trial as the base does, for variables without elements too."""
         unfrozen = len(self.unfrozen)
         with super().trial() as outcome:
@@ -234,7 +234,7 @@ class Importer(BaseImporter):
         ordered = dict.fromkeys(by_source[f"{name}:0"] for name in listed if f"{name}:0" in by_source)
         self.graph.order_inputs([*ordered, *(value for value in self.graph.inputs if value not in ordered)])
 
-    def _carry(self, written: Sequence[Written], last: Sequence[Endpoint], scope: Scope) -> None:
+    def _carry(self, written: Sequence[WrittenVariable], last: Sequence[Endpoint], scope: Scope) -> None:
         """Take the variables that are written for state. Raises ImportFailure for any state if it is to be refused."""
         inputs = {source: value for value in self.graph.inputs for source in value.sources}
         for item, endpoint in zip(written, last, strict=True):

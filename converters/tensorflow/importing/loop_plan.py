@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
-from graphir.converters.tensorflow.importing.bodies import Body, body_of
+from graphir.converters.tensorflow.importing.bodies import FunctionBody, body_of
 from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.graph import Value
 from graphir.types import DType
@@ -20,7 +20,7 @@ _ADD = frozenset({"Add", "AddV2"})
 
 
 @dataclass
-class Written:
+class WrittenList:
     """A list that the body only writes: the node that does, the value written, and where."""
 
     writer: TFNode
@@ -30,18 +30,18 @@ class Written:
 
 
 @dataclass
-class Plan:
+class LoopPlan:
     """What each variable of a loop is, by its position."""
 
-    body: Body
-    condition: Body
+    body: FunctionBody
+    condition: FunctionBody
     initial: tuple[Value, ...]
     kept: set[int] = field(default_factory=set)
     counters: dict[int, int] = field(default_factory=dict)
     limits: list[tuple[int, Value, int]] = field(default_factory=list)
-    lists: dict[int, Written] = field(default_factory=dict)
+    lists: dict[int, WrittenList] = field(default_factory=dict)
 
-    def number(self, body: Body, endpoint: Endpoint) -> int | None:
+    def number(self, body: FunctionBody, endpoint: Endpoint) -> int | None:
         """Return the integer that a scalar inside one of the functions always is, None if it is computed."""
         source, tensor = body.source(endpoint), body.constant(endpoint)
         if tensor is not None:
@@ -51,7 +51,7 @@ class Plan:
         number = None if known is None or known.integers() is None else known.elements[0]
         return number if isinstance(number, int) else None
 
-    def around(self, body: Body, source: Endpoint) -> Value | None:
+    def around(self, body: FunctionBody, source: Endpoint) -> Value | None:
         """Return the value from around the loop that an argument of a function always is."""
         if source not in body.arguments or body.arguments.index(source) not in self.kept:
             return None
@@ -69,9 +69,9 @@ class Plan:
         return [index for index in range(len(self.initial)) if index not in settled]
 
 
-def plan_of(node: ImportNode) -> Plan:
+def plan_of(node: ImportNode) -> LoopPlan:
     """Return what the variables of a While or StatelessWhile are. Refuses functions that do not fit its variables."""
-    plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs)
+    plan = LoopPlan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs)
     count = len(plan.initial)
     if not len(plan.body.arguments) == len(plan.body.results) == len(plan.condition.arguments) == count:
         node.refuse(f"its functions do not take and give {count} variables")
@@ -83,7 +83,7 @@ def plan_of(node: ImportNode) -> Plan:
     return plan
 
 
-def _find_kept_and_counters(plan: Plan) -> None:
+def _find_kept_and_counters(plan: LoopPlan) -> None:
     for index, (argument, result) in enumerate(zip(plan.body.arguments, plan.body.results, strict=True)):
         if plan.body.source(result) == argument:
             plan.kept.add(index)
@@ -93,7 +93,7 @@ def _find_kept_and_counters(plan: Plan) -> None:
             plan.counters[index] = step
 
 
-def _find_step(plan: Plan, index: int, node: TFNode | None) -> int:
+def _find_step(plan: LoopPlan, index: int, node: TFNode | None) -> int:
     """Return the positive integer that a node adds to a variable, a scalar; 0 for anything else."""
     initial = plan.initial[index]
     if node is None or node.op not in _ADD or len(node.inputs) != 2:
@@ -107,7 +107,7 @@ def _find_step(plan: Plan, index: int, node: TFNode | None) -> int:
     return max(0, plan.number(plan.body, sources[1 - sources.index(argument)]) or 0)
 
 
-def _find_limits(node: ImportNode, plan: Plan) -> None:
+def _find_limits(node: ImportNode, plan: LoopPlan) -> None:
     """Find the comparisons in the condition: a counter, a limit from around, and 1 if the limit counts too."""
     condition = plan.condition
     if len(condition.results) != 1:
@@ -126,7 +126,7 @@ def _find_limits(node: ImportNode, plan: Plan) -> None:
     plan.limits = limits
 
 
-def _find_limit(node: ImportNode, plan: Plan, test: TFNode) -> tuple[int, Value, int] | None:
+def _find_limit(node: ImportNode, plan: LoopPlan, test: TFNode) -> tuple[int, Value, int] | None:
     if test.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(test.inputs) != 2:
         return None
     left, right = test.inputs if test.op.startswith("Less") else reversed(test.inputs)
@@ -143,7 +143,7 @@ def _find_limit(node: ImportNode, plan: Plan, test: TFNode) -> tuple[int, Value,
     return counter, value, int(test.op.endswith("Equal"))
 
 
-def _find_lists(node: ImportNode, plan: Plan) -> None:
+def _find_lists(node: ImportNode, plan: LoopPlan) -> None:
     body = plan.body
     for index, (argument, result) in enumerate(zip(body.arguments, body.results, strict=True)):
         writer = body.node(result)
@@ -152,14 +152,14 @@ def _find_lists(node: ImportNode, plan: Plan) -> None:
         if body.users(argument) != [writer] or body.users(Endpoint(writer.name)):
             continue
         if writer.op == "TensorListPushBack":
-            plan.lists[index] = Written(writer, writer.inputs[1], "end")
+            plan.lists[index] = WrittenList(writer, writer.inputs[1], "end")
         elif writer.op == "TensorListSetItem":
             where = _written_position(node, plan, index, writer)
             if where:
-                plan.lists[index] = Written(writer, writer.inputs[2], where)
+                plan.lists[index] = WrittenList(writer, writer.inputs[2], where)
 
 
-def _written_position(node: ImportNode, plan: Plan, variable: int, writer: TFNode) -> str:
+def _written_position(node: ImportNode, plan: LoopPlan, variable: int, writer: TFNode) -> str:
     """Return which position of a list a node writes, "" for any other."""
     body = plan.body
     index = body.source(writer.inputs[1])

@@ -8,7 +8,7 @@ from graphir.converters.tensorflow.files.records import TFNode
 from graphir.converters.tensorflow.importing.bodies import close, import_nodes
 from graphir.converters.tensorflow.importing.context import ImportNode
 from graphir.converters.tensorflow.importing.lists import Reserved, elements_of, number_of, vector_of
-from graphir.converters.tensorflow.importing.loop_plan import Plan, plan_of
+from graphir.converters.tensorflow.importing.loop_plan import LoopPlan, plan_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
 from graphir.ops import elementwise as ew
@@ -31,7 +31,7 @@ def import_while(node: ImportNode) -> list[Value]:
 class _Lowering:
     """One loop on its way into the graph."""
 
-    def __init__(self, node: ImportNode, plan: Plan) -> None:
+    def __init__(self, node: ImportNode, plan: LoopPlan) -> None:
         self.node = node
         self.plan = plan
         self.graph = node.graph

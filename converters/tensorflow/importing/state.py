@@ -15,7 +15,7 @@ from graphir.converters.tensorflow.files.records import Endpoint, FunctionNode, 
 from graphir.converters.tensorflow.importing.state_bodies import (
     FRAMES,
     Bodies,
-    Body,
+    StatefulBody,
     Variable,
     Versions,
     calls_of,
@@ -30,7 +30,7 @@ from graphir.structure.names import Names
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenVariable:
     """A variable that is written, a node that does, and where its last value is."""
 
     variable: Variable
@@ -50,7 +50,7 @@ def runs_writes(graph: TFGraph, wanted: Sequence[Endpoint]) -> bool:
 
 def thread_state(
     graph: TFGraph, wanted: Sequence[Endpoint], cut: Sequence[str] = ()
-) -> tuple[TFGraph, list[Written]]:
+) -> tuple[TFGraph, list[WrittenVariable]]:
     """Return the graph without writes, in which placeholders stand for the variables that it writes for the wanted
     endpoints; and these variables. What only the `cut` nodes need is not run.
 
@@ -82,7 +82,8 @@ def thread_state(
         elif outer.name not in left_out:
             new_nodes.append(outer)
     written = [
-        Written(bodies.variables[name], writer, Endpoint.of(last[name])) for name, writer in threading.written.items()
+        WrittenVariable(bodies.variables[name], writer, Endpoint.of(last[name]))
+        for name, writer in threading.written.items()
     ]
     for item in written:
         attrs = {"dtype": item.variable.dtype, "shape": item.variable.shape}
@@ -150,7 +151,7 @@ class _Threading:
         thread.results()
         return replacements, {name: thread.last(name) for name in self.written}
 
-    def instance(self, body: Body, extra: Sequence[str]) -> str:
+    def instance(self, body: StatefulBody, extra: Sequence[str]) -> str:
         """Return the name of a function that is the body's with values for variables, and the last ones of `extra` as
         further results."""
         function = body.function
@@ -173,7 +174,7 @@ class _Threading:
 class _Thread:
     """The values of the variables through one body. `first` are those at its start."""
 
-    def __init__(self, owner: _Threading, body: Body, first: Mapping[str, str]) -> None:
+    def __init__(self, owner: _Threading, body: StatefulBody, first: Mapping[str, str]) -> None:
         self.owner = owner
         self.body = body
         self._names = Names([*body.function.arguments, *(node.name for node in body.function.nodes)])

@@ -151,7 +151,7 @@ def make_write_predicate(functions: Mapping[str, TFFunction]) -> Callable[[Funct
 
 
 @dataclass
-class Body:
+class StatefulBody:
     """The nodes of a function that run, in order. `binding` are the arguments that are variables, `handles` the results
     of nodes that are."""
 
@@ -184,7 +184,7 @@ class Bodies:
         variables = [variable_of(node) for node in main.nodes if node.op != "Const" or node.name in taken]
         self.variables = {variable.name: variable for variable in variables if variable is not None}
         self.lost: dict[str, FunctionNode] = {}  # the nodes that write what is no variable here
-        self._bodies: dict[tuple[object, ...], Body] = {}
+        self._bodies: dict[tuple[object, ...], StatefulBody] = {}
         self._uses: dict[int, dict[str, bool]] = {}
         self.main = self._body(main, {}, 0, {})
 
@@ -194,14 +194,16 @@ class Bodies:
         position = {node.name: position for position, node in enumerate(self.main.function.nodes)}
         return {name: self._writer(self.main, name) for name in sorted(names, key=position.__getitem__)}
 
-    def _writer(self, body: Body, name: str) -> str:
+    def _writer(self, body: StatefulBody, name: str) -> str:
         """Return a node that writes a variable, in words, with the calls around it before its name."""
         _, writes = self.uses_by_node(body)[name]
         node = body.nodes[min(writes, key=lambda writer: (not is_write(body.nodes[writer].op), writer))]
         inner = next((inner_body for inner_body in self.called(body, node) if self.uses(inner_body).get(name)), None)
         return f"{node.name} ({node.op})" if inner is None else f"{node.name}/{self._writer(inner, name)}"
 
-    def _body(self, function: TFFunction, binding: Mapping[str, str], depth: int, attrs: Mapping[str, Any]) -> Body:
+    def _body(
+        self, function: TFFunction, binding: Mapping[str, str], depth: int, attrs: Mapping[str, Any]
+    ) -> StatefulBody:
         """Return the body of a function that is called with these attributes. Raises FormatError for nodes that do not
         fit."""
         is_bound = any(isinstance(value, Bound) for node in function.nodes for value in node.attrs.values())
@@ -214,13 +216,13 @@ class Bodies:
             check_nodes((node.name + what, node.op, node.attrs, len(node.inputs)) for node in nodes.values())
             writes = [node.name for node in function.nodes if self._may_write(node)] if depth else []
             roots = [*(text.partition(":")[0] for text in function.results), *(function.effects or writes)]
-            body = Body(function, binding, nodes_that_run(nodes, roots), nodes, depth)
+            body = StatefulBody(function, binding, nodes_that_run(nodes, roots), nodes, depth)
             for node in body.order:
                 body.handles |= self._handles(body, node)
             self._bodies[key] = body
         return self._bodies[key]
 
-    def _handles(self, body: Body, node: FunctionNode) -> dict[tuple[str, int], str]:
+    def _handles(self, body: StatefulBody, node: FunctionNode) -> dict[tuple[str, int], str]:
         """Return the results of a node that are variables."""
         if not body.depth and node.name in self.variables:
             return {(node.name, 0): node.name}
@@ -238,7 +240,7 @@ class Bodies:
             sources = [name] if passed else []
         return {(node.name, slot): name for slot, name in enumerate(sources) if name}
 
-    def called(self, body: Body, node: FunctionNode) -> list[Body]:
+    def called(self, body: StatefulBody, node: FunctionNode) -> list[StatefulBody]:
         """Return the bodies of the functions that a node calls."""
         operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
         names = list(map(body.handle, operands))
@@ -250,14 +252,14 @@ class Bodies:
             bodies.append(self._body(function, binding, body.depth + 1, call.attrs))
         return bodies
 
-    def uses(self, body: Body) -> dict[str, bool]:
+    def uses(self, body: StatefulBody) -> dict[str, bool]:
         """Return the variables that a body reads or writes, and whether it writes them."""
         if id(body) not in self._uses:
             self._uses[id(body)] = {}  # of a function that calls itself
             self._uses[id(body)] = {name: bool(writes) for name, (_, writes) in self.uses_by_node(body).items()}
         return self._uses[id(body)]
 
-    def uses_by_node(self, body: Body, among: Mapping[str, str] | None = None) -> Uses:
+    def uses_by_node(self, body: StatefulBody, among: Mapping[str, str] | None = None) -> Uses:
         """Return by variable the nodes of a body that read and those that write it."""
         uses: Uses = {}
         for node in body.order:
@@ -266,7 +268,7 @@ class Bodies:
                     uses.setdefault(name, (set(), set()))[is_written].add(node.name)
         return uses
 
-    def _uses_of(self, body: Body, node: FunctionNode) -> list[tuple[str, bool]]:
+    def _uses_of(self, body: StatefulBody, node: FunctionNode) -> list[tuple[str, bool]]:
         inner = self.called(body, node)
         if inner:
             return [use for callee in inner for use in self.uses(callee).items()]

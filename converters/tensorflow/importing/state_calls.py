@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphir.converters.tensorflow.files.records import FunctionCall, FunctionNode
-from graphir.converters.tensorflow.importing.state_bodies import BRANCHES, CALLED, LOOPS, Bodies, Body
+from graphir.converters.tensorflow.importing.state_bodies import BRANCHES, CALLED, LOOPS, Bodies, StatefulBody
 from graphir.types import DType
 
 SHAPES = ("_output_shapes", "output_shapes")
@@ -22,7 +22,7 @@ class HandedOver:
     input and by result.
     """
 
-    functions: Sequence[Body] = ()
+    functions: Sequence[StatefulBody] = ()
     extra: Sequence[str] = ()
     refused: Sequence[str] = ()
     count: int = 0
@@ -58,7 +58,7 @@ class HandedOver:
         return replace(node, attrs=attrs)
 
 
-def handed_over(bodies: Bodies, body: Body, node: FunctionNode, written: Mapping[str, str]) -> HandedOver:
+def handed_over(bodies: Bodies, body: StatefulBody, node: FunctionNode, written: Mapping[str, str]) -> HandedOver:
     """Return what a node of a body hands over of the variables that are written."""
     operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
     handles = {slot: name for slot, text in enumerate(operands) if (name := body.handle(text)) in written and name}

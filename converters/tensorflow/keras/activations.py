@@ -10,7 +10,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, activation_name
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, activation_name
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
@@ -32,7 +32,7 @@ OPERATORS = {
 LAYERS_AS_ACTIVATIONS = ("ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU")
 
 
-def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoint:
+def activated(layer: LayerCall, value: Endpoint, key: str = "activation") -> Endpoint:
     """Return the value behind the layer's activation."""
     name, config = activation_name(layer.config.get(key))
     if name in LAYERS_AS_ACTIVATIONS:
@@ -40,7 +40,7 @@ def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoin
     return activation(layer, name, value)
 
 
-def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
+def activation(layer: LayerCall, name: str, value: Endpoint) -> Endpoint:
     """Return an activation function by its name. Refuses unknown ones."""
     if name == "linear":
         return value
@@ -63,7 +63,7 @@ def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     raise Refusal(f"the activation {name!r}")
 
 
-def _hard_gate(layer: Layer, name: str, value: Endpoint) -> Endpoint:
+def _hard_gate(layer: LayerCall, name: str, value: Endpoint) -> Endpoint:
     """Return the hard sigmoid: relu6(x + 3) / 6 in version 3, x / 5 + 1/2 between 0 and 1 in versions 1 and 2."""
     if layer.keras < 3:
         if name != "hard_sigmoid":
@@ -75,7 +75,7 @@ def _hard_gate(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     return gate if name == "hard_sigmoid" else layer.add("Mul", name, [value, gate])
 
 
-def re_lu(layer: Layer) -> Endpoint:
+def re_lu(layer: LayerCall) -> Endpoint:
     """Return x from the threshold on, below it the slope times (x - threshold), at most `max_value`."""
     most, slope = layer.config.get("max_value"), float(layer.config.get("negative_slope") or 0.0)
     threshold = float(layer.config.get("threshold") or 0.0)
@@ -90,7 +90,7 @@ def re_lu(layer: Layer) -> Endpoint:
     return layer.add("Minimum", "limited", [value, layer.constant("most", float(most), np.float32)])
 
 
-def _relu_with_slope(layer: Layer, slope: float, threshold: float) -> Endpoint:
+def _relu_with_slope(layer: LayerCall, slope: float, threshold: float) -> Endpoint:
     if not threshold:
         return layer.add("LeakyRelu", "relu", [layer.data], alpha=slope)
     limit = layer.constant("threshold", threshold, np.float32)
@@ -101,13 +101,13 @@ def _relu_with_slope(layer: Layer, slope: float, threshold: float) -> Endpoint:
     return layer.add("SelectV2", "relu", [above, layer.data, scaled])
 
 
-def leaky_re_lu(layer: Layer) -> Endpoint:
+def leaky_re_lu(layer: LayerCall) -> Endpoint:
     """Return x, below zero times a slope: 0.3 unless stated."""
     slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))
     return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
 
 
-def softmax(layer: Layer) -> Endpoint:
+def softmax(layer: LayerCall) -> Endpoint:
     """Softmax over an axis, with what a mask hides hidden (see `hide_scores`); in version 3 that is 0 afterwards."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, list) and len(axis) > 1:
@@ -144,7 +144,7 @@ def hide_scores(node: ImportNode, scores: Value, mask: Value, *, replaced: bool)
     return node.step(Where(), mask, scores, hidden, suffix="masked")
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "Activation": lambda layer: activated(layer, layer.data),
     "ELU": lambda layer: layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data]),
     "LeakyReLU": leaky_re_lu,

@@ -10,7 +10,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import ImportNode
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, values_in
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, values_in
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.types import DType
@@ -21,21 +21,21 @@ FIRST = (
 )  # fmt: skip
 
 
-def first_argument(layer: Layer) -> Any:
+def first_argument(layer: LayerCall) -> Any:
     """Return the first argument, whatever it is called."""
     if layer.args:
         return layer.args[0]
     return next((layer.kwargs[name] for name in FIRST if name in layer.kwargs), None)
 
 
-def argument(layer: Layer, index: int, *names: str) -> Any:
+def argument(layer: LayerCall, index: int, *names: str) -> Any:
     """Return an argument by its index or one of its names; None if it is not given."""
     if index < len(layer.args):
         return layer.args[index]
     return next((layer.kwargs[name] for name in names if layer.kwargs.get(name) is not None), None)
 
 
-def tensor_argument(layer: Layer) -> Endpoint:
+def tensor_argument(layer: LayerCall) -> Endpoint:
     """Return the first argument, a value of the model; anything else is refused."""
     value = first_argument(layer)
     if not isinstance(value, KerasValue):
@@ -50,13 +50,13 @@ def whole_numbers(numbers: Any, what: str) -> list[int]:
     return list(numbers)
 
 
-def stated_axes(layer: Layer, name: str = "axis") -> list[int] | None:
+def stated_axes(layer: LayerCall, name: str = "axis") -> list[int] | None:
     """Return the axes that an operation states, None if it states none."""
     axes = layer.kwargs.get(name)
     return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
-def data_along(layer: Layer) -> tuple[Endpoint, int]:
+def data_along(layer: LayerCall) -> tuple[Endpoint, int]:
     """Return the first argument and the axis that an operation states; all elements in one axis if it states None."""
     data, axes = tensor_argument(layer), stated_axes(layer)
     if axes is None:
@@ -66,13 +66,13 @@ def data_along(layer: Layer) -> tuple[Endpoint, int]:
     return data, axes[0]
 
 
-def flatten(layer: Layer, data: Endpoint) -> Endpoint:
+def flatten(layer: LayerCall, data: Endpoint) -> Endpoint:
     """Return all elements in one axis."""
     count = len(layer.nodes)
     return layer.add("Reshape", f"flat_{count}", [data, layer.constant(f"flat_shape_{count}", [-1])])
 
 
-def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> Endpoint:
+def operand(layer: LayerCall, index: int, name: str, dtype: type = np.float32) -> Endpoint:
     """Return an argument that is a value of the model or a constant."""
     stated = argument(layer, index, name)
     if isinstance(stated, KerasValue):
@@ -82,7 +82,7 @@ def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> En
     return layer.constant(name, stated, dtype)
 
 
-def stated_shape(layer: Layer) -> tuple[int | None, ...]:
+def stated_shape(layer: LayerCall) -> tuple[int | None, ...]:
     """Return the shape of the first argument, which the file states. Raises Refusal if it does not."""
     value = first_argument(layer)
     if not isinstance(value, KerasValue) or value.shape is None:
@@ -90,7 +90,7 @@ def stated_shape(layer: Layer) -> tuple[int | None, ...]:
     return value.shape
 
 
-def stated_axis(layer: Layer, usual: int = -1) -> int:
+def stated_axis(layer: LayerCall, usual: int = -1) -> int:
     """Return the one axis that an operation states."""
     return (stated_axes(layer) or [usual])[0]
 
@@ -115,7 +115,7 @@ def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
     return operands
 
 
-def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endpoint]:
+def align_operands(layer: LayerCall, pair: Sequence[Any] | None = None) -> list[Endpoint]:
     """Return two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
     sides = [first_argument(layer), argument(layer, 1, "x2", "y")] if pair is None else pair
     endpoints = [side.value for side in sides if isinstance(side, KerasValue)]
@@ -125,7 +125,7 @@ def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endp
     return [together, Endpoint(together.node, 1)]
 
 
-def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
+def several_arguments(layer: LayerCall, stated: Any) -> list[Endpoint]:
     """Return a list of values of the model; anything else is refused."""
     values = list(values_in(stated))
     if not values or not isinstance(stated, (list, tuple)) or len(values) != len(stated):

@@ -12,7 +12,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.activations import hide_scores, zero_where_hidden
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError
 from graphir.graph import Value
@@ -26,7 +26,7 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def multi_head_attention(layer: Layer) -> list[Endpoint]:
+def multi_head_attention(layer: LayerCall) -> list[Endpoint]:
     """Queries, keys and values multiplied into heads, attention, and a product back."""
     config = layer.config
     if config.get("attention_axes") not in (None, 1, -2, [1], [-2]):
@@ -35,7 +35,7 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
     return _attend(layer, _Heads(heads, heads, int(config["key_dim"]), layer.keras >= 3, _zeroes(layer)))
 
 
-def grouped_query_attention(layer: Layer) -> list[Endpoint]:
+def grouped_query_attention(layer: LayerCall) -> list[Endpoint]:
     """Add attention where several heads of the queries share a head of the keys and values."""
     config = layer.config
     heads, shared = int(config["num_query_heads"]), int(config["num_key_value_heads"])
@@ -44,14 +44,14 @@ def grouped_query_attention(layer: Layer) -> list[Endpoint]:
     return _attend(layer, _Heads(heads, shared, int(config["head_dim"]), True, _zeroes(layer)))
 
 
-def _zeroes(layer: Layer) -> bool:
+def _zeroes(layer: LayerCall) -> bool:
     """Return whether a query that may look at nothing gives 0: version 3 takes another path with dropout or with
     scores."""
     by_softmax = bool(layer.config.get("dropout")) or bool(layer.kwargs.get("return_attention_scores"))
     return by_softmax and layer.keras >= 3
 
 
-def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
+def _attend(layer: LayerCall, function: _Heads) -> list[Endpoint]:
     """Return the results of attention with heads, whose parts have weights of their own."""
     query, value, key = layer.first, layer.given("value"), layer.given("key")
     if value is None:
@@ -81,7 +81,7 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
     return [result, weights] if layer.kwargs.get("return_attention_scores") else [result]
 
 
-def _project(layer: Layer, name: str, operand: KerasValue, tensors: Sequence[Tensor]) -> Endpoint:
+def _project(layer: LayerCall, name: str, operand: KerasValue, tensors: Sequence[Tensor]) -> Endpoint:
     """Return (N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
     kernel = _flatten(layer, tensors[0], (tensors[0].shape[0], -1))
     product = layer.add("MatMul", name, [operand.value, layer.constant(f"{name}_kernel", kernel)])
@@ -91,7 +91,7 @@ def _project(layer: Layer, name: str, operand: KerasValue, tensors: Sequence[Ten
     return product
 
 
-def _flatten(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _flatten(layer: LayerCall, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     known = int(np.prod([size for size in shape if size > 0]))
     return tensor.reshaped(tuple(size if size > 0 else tensor.size // known for size in shape))
 
@@ -144,7 +144,7 @@ class _Heads:
         return node.step(Gather(1), split, node.vector(owners), suffix=f"{suffix}_repeated")
 
 
-def _combine_masks(layer: Layer, query: KerasValue, key: KerasValue | None, value: KerasValue) -> Endpoint | None:
+def _combine_masks(layer: LayerCall, query: KerasValue, key: KerasValue | None, value: KerasValue) -> Endpoint | None:
     """Return which keys may be looked at (N, 1 or heads, queries, keys), by all masks together; None without masks.
 
     Version 3's MultiHeadAttention looks at the mask that its queries carry, never at one that the call states, and
@@ -212,7 +212,7 @@ def _make_indices(node: ImportNode) -> list[Value]:
     return ends
 
 
-def attention(layer: Layer) -> list[Endpoint]:
+def attention(layer: LayerCall) -> list[Endpoint]:
     """Add attention whose scores are products of queries and keys (times a learned scale)."""
     if layer.config.get("score_mode", "dot") != "dot":
         raise Refusal(f"score_mode {layer.config['score_mode']!r}; only 'dot' is read")
@@ -223,7 +223,7 @@ def attention(layer: Layer) -> list[Endpoint]:
     return _weigh(layer, scores, query, value)
 
 
-def additive_attention(layer: Layer) -> list[Endpoint]:
+def additive_attention(layer: LayerCall) -> list[Endpoint]:
     """Add attention whose scores are sums of tanh(query + key), times a learned scale."""
     query, value, key = _query_value_key(layer)
     rows = layer.add("ExpandDims", "rows", [query.value, layer.constant("row_axis", -2)])
@@ -235,14 +235,14 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
     return _weigh(layer, scores, query, value)
 
 
-def _query_value_key(layer: Layer) -> tuple[KerasValue, KerasValue, KerasValue]:
+def _query_value_key(layer: LayerCall) -> tuple[KerasValue, KerasValue, KerasValue]:
     operands = layer.operands
     if len(operands) not in (2, 3):
         raise Refusal(f"{len(operands)} operands, expected query, value and perhaps key")
     return operands[0], operands[1], operands[-1]
 
 
-def _weigh(layer: Layer, scores: Endpoint, query: KerasValue, value: KerasValue) -> list[Endpoint]:
+def _weigh(layer: LayerCall, scores: Endpoint, query: KerasValue, value: KerasValue) -> list[Endpoint]:
     """Return the values' means by the softmax of the scores; 0 for queries that the query's mask hides."""
     query_mask, value_mask = query.mask, value.mask
     if layer.kwargs.get("mask") is not None:
@@ -269,7 +269,7 @@ def _import_hidden(node: ImportNode) -> Imported:
     return hide_scores(node, node.input(0), node.input(1), replaced=False)
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "AdditiveAttention": additive_attention,
     "Attention": attention,
     "GroupQueryAttention": grouped_query_attention,

@@ -18,7 +18,7 @@ Entry = Mapping[str, Any]
 Call = tuple[str, int, list[Any], dict[str, Any]]
 
 
-class Reference(NamedTuple):
+class CallResult(NamedTuple):
     """A result of a call: the layer's name, the call's number among the layer's, the result's number; and its dtype and
     shape where the file states them."""
 
@@ -59,11 +59,11 @@ def _read_constant_or_reference(row: Any) -> Any:
     return _read_reference(row)
 
 
-def _read_reference(row: Any) -> Reference:
+def _read_reference(row: Any) -> CallResult:
     """Return the result that a list of a layer's name, a call's number and a result's number means. Raises
     FormatError."""
     if isinstance(row, list) and len(row) > 2 and isinstance(row[0], str) and all(map(_is_place, row[1:3])):
-        return Reference(row[0], row[1], row[2])
+        return CallResult(row[0], row[1], row[2])
     raise FormatError(f"{str(row)[:60]} is no reference to a layer's result, such as ['dense', 0, 0]")
 
 
@@ -115,9 +115,9 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
     return data
 
 
-def references_in(structure: Any) -> Iterator[Reference]:
+def references_in(structure: Any) -> Iterator[CallResult]:
     """Yield the references in a structure as Keras flattens it: mappings by their sorted keys."""
-    if isinstance(structure, Reference):
+    if isinstance(structure, CallResult):
         yield structure
     elif isinstance(structure, Mapping):
         for key in sorted(structure):
@@ -129,7 +129,7 @@ def references_in(structure: Any) -> Iterator[Reference]:
 
 def mapped(structure: Any, function: Any) -> Any:
     """Return the structure with each value replaced."""
-    if isinstance(structure, (KerasValue, Reference)):
+    if isinstance(structure, (KerasValue, CallResult)):
         return function(structure)
     if isinstance(structure, Mapping):
         return {key: mapped(value, function) for key, value in structure.items()}
@@ -138,7 +138,7 @@ def mapped(structure: Any, function: Any) -> Any:
     return structure
 
 
-def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[KerasValue]]) -> KerasValue:
+def result_of(reference: CallResult, results: Mapping[tuple[str, int], Sequence[KerasValue]]) -> KerasValue:
     """Return what a call gave. Raises FormatError for a layer, a call or a result that there is not."""
     values = results.get((reference.layer, reference.call), ())
     if reference.result >= len(values):
@@ -148,8 +148,8 @@ def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[K
 
 
 def count_from_zero(
-    calls: Sequence[Call], outputs: Sequence[Reference], nested: Collection[str] | None
-) -> tuple[list[Call], list[Reference]]:
+    calls: Sequence[Call], outputs: Sequence[CallResult], nested: Collection[str] | None
+) -> tuple[list[Call], list[CallResult]]:
     """Return the calls and outputs with references that count each layer's calls from 0.
 
     Files may count those of models from 1, since they were called when they were made: version 2 everywhere; version 3
@@ -157,7 +157,7 @@ def count_from_zero(
     """
     counts = Counter(name for name, *_ in calls)
 
-    def mover(references: Iterable[Reference], surely: Collection[str] = ()) -> Callable[[Reference], Reference]:
+    def mover(references: Iterable[CallResult], surely: Collection[str] = ()) -> Callable[[CallResult], CallResult]:
         used: dict[str, set[int]] = {}
         for ref in references:
             used.setdefault(ref.layer, set()).add(ref.call)
@@ -170,7 +170,7 @@ def count_from_zero(
     return moved, list(map(move if nested is None else mover(outputs, nested), outputs))
 
 
-def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Call]:
+def execution_order(calls: Sequence[Call], outputs: Sequence[CallResult]) -> list[Call]:
     """Return the calls in the order in which version 3 runs them: by their distance from the outputs, then as a walk
     from the last output back meets them. Calls that no output needs come last. Source: Keras's `map_graph`."""
     by_key = {call[:2]: call for call in calls}
@@ -197,7 +197,7 @@ def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list
     return ordered + [call for key, call in by_key.items() if key not in depths]
 
 
-def listed(layers: Any) -> list[Reference]:
+def listed(layers: Any) -> list[CallResult]:
     """`[["a", 0, 0]]`, or `["a", 0, 0]` for one, or a mapping of names to such, which Keras takes by sorted keys."""
     if isinstance(layers, Mapping):
         return [reference for key in sorted(layers) for reference in listed(layers[key])]

@@ -14,7 +14,7 @@ from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.config import Settings
 from graphir.converters.tensorflow.keras.signatures import Reads
-from graphir.converters.tensorflow.keras.weights import Weights
+from graphir.converters.tensorflow.keras.weights import LayerWeights
 from graphir.errors import FormatError
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast, Greater
@@ -98,7 +98,7 @@ def flat(argument: Any) -> Iterator[KerasValue | None]:
 
 
 @dataclass
-class Layer:
+class LayerCall:
     """One call: the layer's configuration and weights, the arguments, and the nodes that are made for it.
 
     `args` is the first argument, `kwargs` the others by name. `mask` is the mask of the first `masked` results; with
@@ -109,7 +109,7 @@ class Layer:
 
     name: str
     config: Settings
-    stored: Weights
+    stored: LayerWeights
     args: Sequence[Any]
     kwargs: Reads = field(default_factory=lambda: Reads({}))
     keras: int = 3
@@ -121,7 +121,7 @@ class Layer:
     dtype: DType = DType.FLOAT32
     owner: str = ""
     shared: dict[tuple[object, ...], Any] = field(default_factory=dict)
-    call: Callable[[Mapping[str, Any], str, Weights, Sequence[KerasValue]], list[KerasValue]] = lambda *_: []
+    call: Callable[[Mapping[str, Any], str, LayerWeights, Sequence[KerasValue]], list[KerasValue]] = lambda *_: []
 
     def __post_init__(self) -> None:
         self._masks: dict[str, Endpoint] = {}

@@ -19,7 +19,7 @@ from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Signature, TFGraph, is_number
 from graphir.converters.tensorflow.keras.hdf5 import Bytes, Group, Hdf5
 from graphir.converters.tensorflow.keras.models import Reader
-from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInGroups, Weights
+from graphir.converters.tensorflow.keras.weights import LayerWeights, StoredByClass, StoredInGroups
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.reading import open_plain
 from graphir.safety.foreign_text import unicode_text
@@ -157,7 +157,7 @@ def _read_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
     return _make_source(path, parsed, Reader(path, version, backend, training=training), StoredInGroups(groups, path))
 
 
-def _make_source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
+def _make_source(path: Path, config: Any, reader: Reader, weights: LayerWeights) -> TFSource:
     inputs, outputs = reader.run(config, weights)
     settings = config["config"]
     name = str((settings.get("name") if isinstance(settings, dict) else None) or unicode_text(path.stem))

@@ -34,7 +34,7 @@ TEXT = 64 << 20
 FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32"}
 
 
-class Refused(Exception):
+class RefusedPart(Exception):
     """What is in the file and not read, and where."""
 
     def __init__(self, reason: str, path: str) -> None:
@@ -42,7 +42,7 @@ class Refused(Exception):
         self.path = path
 
 
-class Window(io.RawIOBase):
+class FileWindow(io.RawIOBase):
     """A part of a file as a file of its own."""
 
     def __init__(self, descriptor: int, start: int, size: int) -> None:
@@ -84,7 +84,7 @@ class Window(io.RawIOBase):
         return len(view)
 
 
-class Walk:
+class FileWalk:
     """One file on its way to JSON."""
 
     def __init__(self, h5py: Any, file: Any, size: int, elements: int, expansion: int) -> None:
@@ -105,15 +105,15 @@ class Walk:
             path, group = pending.pop()
             address = self.h5py.h5o.get_info(group).addr
             if address in seen:
-                raise Refused("a group that stands in two places, or in itself", path)
+                raise RefusedPart("a group that stands in two places, or in itself", path)
             seen.add(address)
             if len(self.groups) + len(self.arrays) > OBJECTS:
-                raise Refused(f"more than {OBJECTS} objects", path)
+                raise RefusedPart(f"more than {OBJECTS} objects", path)
             self.groups[path] = self._read_attributes(path, group)
             for name in group:
                 inner = f"{path}/{_text(name)}"
                 if not name or b"/" in name:
-                    raise Refused("a link whose name is none", inner)
+                    raise RefusedPart("a link whose name is none", inner)
                 self._check_link(group, name, inner)
                 item = self.h5py.h5o.open(group, name)
                 if isinstance(item, self.h5py.h5g.GroupID):
@@ -128,7 +128,7 @@ class Walk:
         if kind == h5l.TYPE_HARD:
             return
         names = {h5l.TYPE_SOFT: "a soft link", h5l.TYPE_EXTERNAL: "an external link, which leads to another file"}
-        raise Refused(names.get(kind, "a link of a kind that a program defines"), path)
+        raise RefusedPart(names.get(kind, "a link of a kind that a program defines"), path)
 
     def _read_attributes(self, path: str, item: Any) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -149,14 +149,14 @@ class Walk:
         if not isinstance(kind, self.h5py.h5t.TypeStringID):
             return None
         if len(shape) > 1 or count * (1 if kind.is_variable_str() else kind.get_size()) > TEXT:
-            raise Refused(f"an attribute of the shape {list(shape)}", path)
+            raise RefusedPart(f"an attribute of the shape {list(shape)}", path)
         value = self.h5py.AttributeManager(self.h5py.Group(owner))[name]
         if isinstance(value, self.h5py.Empty):
             return None
         texts = [_text(text) for text in value.tolist()] if shape else [_text(value)]
         self._text -= sum(map(len, texts))
         if self._text < 0:
-            raise Refused(f"attributes of more than {TEXT} characters", path)
+            raise RefusedPart(f"attributes of more than {TEXT} characters", path)
         return texts if shape else texts[0]
 
     def _describe_array(self, path: str, data_set: Any) -> dict[str, Any]:
@@ -164,15 +164,15 @@ class Walk:
         is)."""
         properties = data_set.get_create_plist()
         if properties.get_external_count():
-            raise Refused("a data set whose elements are in other files (external storage)", path)
+            raise RefusedPart("a data set whose elements are in other files (external storage)", path)
         layout = properties.get_layout()
         if layout == self.h5py.h5d.VIRTUAL:
-            raise Refused("a virtual data set, whose elements are in other files", path)
+            raise RefusedPart("a virtual data set, whose elements are in other files", path)
         for index in range(properties.get_nfilters()):
             code = properties.get_filter(index)[0]
             if code not in FILTERS:
                 known = ", ".join(FILTERS.values())
-                raise Refused(f"a data set behind the filter {code}; only {known} are read, no plugins", path)
+                raise RefusedPart(f"a data set behind the filter {code}; only {known} are read, no plugins", path)
         kind = data_set.get_type()
         classes = (self.h5py.h5t.TypeIntegerID, self.h5py.h5t.TypeFloatID, self.h5py.h5t.TypeEnumID)
         space = data_set.get_space().get_simple_extent_type()
@@ -187,11 +187,11 @@ class Walk:
         if layout == self.h5py.h5d.CONTIGUOUS and data_set.get_offset() is not None:
             entry["offset"] = data_set.get_offset()
             if entry["offset"] + count > self.size:
-                raise Refused(f"a data set of {count} bytes, of which the file holds fewer: it is cut short", path)
+                raise RefusedPart(f"a data set of {count} bytes, of which the file holds fewer: it is cut short", path)
             return entry
         stored = data_set.get_storage_size()
         if stored > self.size or count > dtype.itemsize * self.elements + self.expansion * stored:
-            raise Refused(f"a data set of {count} bytes, of which {stored} are stored (see --limits)", path)
+            raise RefusedPart(f"a data set of {count} bytes, of which {stored} are stored (see --limits)", path)
         return entry
 
     def give(self, path: str, answers: Any) -> None:
@@ -256,9 +256,9 @@ def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
     _cap_memory()
     _allow(min(MOST, LEAST + size // WALK))
     try:
-        walk = Walk(h5py, h5py.File(Window(file, start, size), "r"), size, elements, expansion)
+        walk = FileWalk(h5py, h5py.File(FileWindow(file, start, size), "r"), size, elements, expansion)
         tell(walk.run())
-    except Refused as error:
+    except RefusedPart as error:
         tell({"refused": str(error), "at": error.path})
         return
     except Exception as error:  # whatever the library says of a damaged file; this process ends with it

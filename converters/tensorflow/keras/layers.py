@@ -22,7 +22,7 @@ from graphir.converters.tensorflow.keras import (
     spatial,
 )
 from graphir.converters.tensorflow.keras.activations import activated
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, import_float
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, import_float
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Reshape, Shape
@@ -42,7 +42,7 @@ MASK_READERS = frozenset({
 })  # fmt: skip
 
 
-def dense(layer: Layer) -> Endpoint:
+def dense(layer: LayerCall) -> Endpoint:
     """Return x W + b over the last axis."""
     operands = [layer.data, layer.weight(0, "kernel")]
     product = layer.add("MatMul", "product", operands, transpose_a=False, transpose_b=False)
@@ -51,7 +51,7 @@ def dense(layer: Layer) -> Endpoint:
     return activated(layer, product)
 
 
-def einsum_dense(layer: Layer) -> Endpoint:
+def einsum_dense(layer: LayerCall) -> Endpoint:
     """Return a product by an equation, and a bias that broadcasts."""
     operands = [layer.data, layer.weight(0, "kernel")]
     product = layer.add("Einsum", "product", operands, equation=layer.config["equation"], N=2)
@@ -60,7 +60,7 @@ def einsum_dense(layer: Layer) -> Endpoint:
     return activated(layer, product)
 
 
-def embedding(layer: Layer) -> Endpoint:
+def embedding(layer: LayerCall) -> Endpoint:
     """Return rows of a table by their numbers; 0 is masked if the layer says so."""
     numbers = layer.apply(import_integers, "numbers", [layer.data])
     if layer.config.get("mask_zero"):
@@ -82,7 +82,7 @@ def _not_zero(node: ImportNode) -> Imported:
     return node.emit(Not(), node.step(Equal(), value, node.scalar_like(value, 0), suffix="zero"))
 
 
-def masking(layer: Layer) -> Endpoint:
+def masking(layer: LayerCall) -> Endpoint:
     """Steps whose elements are all `mask_value` are masked, and 0."""
     masked = layer.constant("value", layer.config.get("mask_value", 0.0), np.float32)
     other = layer.add("NotEqual", "other", [layer.data, masked])
@@ -92,7 +92,7 @@ def masking(layer: Layer) -> Endpoint:
     return layer.add("Mul", "masked", [layer.data, layer.add("Cast", "ones", [kept], DstT=layer.dtype)])
 
 
-def time_distributed(layer: Layer) -> Endpoint:
+def time_distributed(layer: LayerCall) -> Endpoint:
     """Call a layer or a model on each step of (N, steps, ...): the steps are taken for samples."""
     entry = layer.config["layer"]
     stored = layer.stored.part("layer")
@@ -139,14 +139,14 @@ def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
     return node.step(Slice(), shape, node.vector([first]), node.vector([64]), suffix="rest")
 
 
-def wrapped(layer: Layer) -> list[Endpoint]:
+def wrapped(layer: LayerCall) -> list[Endpoint]:
     """Call the layer inside a wrapper that acts in training only."""
     results = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
     layer.mask = results[0].mask
     return [result.value for result in results]
 
 
-def _batch_size(layer: Layer) -> Endpoint:
+def _batch_size(layer: LayerCall) -> Endpoint:
     shape = layer.add("Shape", "sizes", [layer.data], out_type=DType.INT32)
     bounds = [layer.constant(name, [number]) for name, number in (("first", 0), ("second", 1), ("step", 1))]
     return layer.add(
@@ -155,12 +155,12 @@ def _batch_size(layer: Layer) -> Endpoint:
     )  # fmt: skip
 
 
-def _reshape(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
+def _reshape(layer: LayerCall, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
     parts = [_batch_size(layer), *(layer.constant(f"size_{index}", size) for index, size in enumerate(sizes))]
     return layer.add("Reshape", "reshape", [data, layer.add("Pack", "shape", parts, axis=0, N=len(parts))])
 
 
-def flatten(layer: Layer) -> Endpoint:
+def flatten(layer: LayerCall) -> Endpoint:
     """Return everything behind the batch in one axis; channels that come first are moved behind the others before."""
     data = layer.data
     if layer.channels_first:
@@ -176,18 +176,18 @@ def _channels_last(node: ImportNode) -> Imported:
     return value if rank < 3 else node.emit(Transpose((0, *range(2, rank), 1)), value)
 
 
-def repeat_vector(layer: Layer) -> Endpoint:
+def repeat_vector(layer: LayerCall) -> Endpoint:
     """Return (N, C) as (N, n, C)."""
     wide = layer.add("ExpandDims", "expanded", [layer.data, layer.constant("axis", 1)])
     return layer.add("Tile", "repeated", [wide, layer.constant("counts", [1, layer.config["n"], 1])])
 
 
-def permute(layer: Layer) -> Endpoint:
+def permute(layer: LayerCall) -> Endpoint:
     """Return the data with another order of the axes behind the batch."""
     return layer.add("Transpose", "permuted", [layer.data, layer.constant("order", [0, *layer.config["dims"]])])
 
 
-def rescaling(layer: Layer) -> Endpoint:
+def rescaling(layer: LayerCall) -> Endpoint:
     """Return x times a scale and an offset."""
     data = layer.apply(import_float, "float", [layer.data])
     scaled = layer.add("Mul", "scaled", [data, layer.constant("scale", layer.config["scale"], np.float32)])
@@ -197,7 +197,7 @@ def rescaling(layer: Layer) -> Endpoint:
     return layer.add("AddV2", "shifted", [scaled, layer.constant("offset", offset, np.float32)])
 
 
-def discretization(layer: Layer) -> Endpoint:
+def discretization(layer: LayerCall) -> Endpoint:
     """Return the number of the bin that an element falls into."""
     if layer.config.get("output_mode", "int") != "int" or layer.config.get("bin_boundaries") is None:
         raise Refusal("only output_mode 'int' with stated bin_boundaries is read")
@@ -206,12 +206,12 @@ def discretization(layer: Layer) -> Endpoint:
     return bins if layer.keras >= 3 else layer.add("Cast", "bins_int64", [bins], DstT=DType.INT64)
 
 
-def layer_scale(layer: Layer) -> Endpoint:
+def layer_scale(layer: LayerCall) -> Endpoint:
     """Return x times a weight for each channel, of ConvNeXt in keras.applications."""
     return layer.add("Mul", "scaled", [layer.data, layer.weight(0, "gamma")])
 
 
-def custom_scale(layer: Layer) -> Endpoint:
+def custom_scale(layer: LayerCall) -> Endpoint:
     """Return the first value plus a part of the second, as InceptionResNetV2 in keras.applications has it."""
     operands = layer.inputs
     if len(operands) != 2:
@@ -220,12 +220,12 @@ def custom_scale(layer: Layer) -> Endpoint:
     return layer.add("AddV2", "sum", [operands[0], part])
 
 
-def same(layer: Layer) -> Endpoint:
+def same(layer: LayerCall) -> Endpoint:
     """Return the data: the layer does nothing at inference."""
     return layer.data
 
 
-LAYERS: dict[str, Callable[[Layer], Any]] = {
+LAYERS: dict[str, Callable[[LayerCall], Any]] = {
     **activations.LAYERS,
     **attention.LAYERS,
     **merging.LAYERS,

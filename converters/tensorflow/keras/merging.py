@@ -10,7 +10,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.errors import FormatError
 from graphir.graph import Value
@@ -29,8 +29,8 @@ _Combine = Callable[[ImportNode, Sequence[Value], Sequence[Value | None]], Value
 FOLD_NAMES = {"AddV2": "sum", "Mul": "product", "Sub": "difference"}
 
 
-def _make_fold(op: str) -> Callable[[Layer], Endpoint]:
-    def folded(layer: Layer) -> Endpoint:
+def _make_fold(op: str) -> Callable[[LayerCall], Endpoint]:
+    def folded(layer: LayerCall) -> Endpoint:
         operands = _align(layer)
         value = operands[0]
         for index, other in enumerate(operands[1:]):
@@ -42,7 +42,7 @@ def _make_fold(op: str) -> Callable[[Layer], Endpoint]:
     return folded
 
 
-def _align(layer: Layer) -> list[Endpoint]:
+def _align(layer: LayerCall) -> list[Endpoint]:
     """Return the operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
     inputs = layer.inputs
     if not inputs:
@@ -59,7 +59,7 @@ def _add_axes(node: ImportNode) -> Imported:
     return node.emit(Unsqueeze(), value, node.vector(range(1, 1 + max(known) - known[0])))
 
 
-def _merge_masks(layer: Layer) -> Endpoint | None:
+def _merge_masks(layer: LayerCall) -> Endpoint | None:
     """Return the mask of a result that is made of each operand.
 
     In version 3 what one of the operands' masks lets through, none if an operand has none; before, what all of the
@@ -76,10 +76,10 @@ def _merge_masks(layer: Layer) -> Endpoint | None:
     return result
 
 
-def _make_masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
+def _make_masked(op: str, combine: _Combine) -> Callable[[LayerCall], Endpoint]:
     """Version 3's maximum, minimum and product leave masked steps out of what they compute."""
 
-    def merged(layer: Layer) -> Endpoint:
+    def merged(layer: LayerCall) -> Endpoint:
         operands = layer.operands
         masks = [operand.mask for operand in operands if operand.mask is not None]
         if layer.keras < 3 or not masks:
@@ -139,20 +139,20 @@ def _product(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | 
     return node.step(ew.Where(), seen, result, node.scalar_like(result, 0), suffix="kept")
 
 
-def subtract(layer: Layer) -> Endpoint:
+def subtract(layer: LayerCall) -> Endpoint:
     """Return the first less the second."""
     if len(layer.inputs) != 2:
         raise Refusal(f"{len(layer.inputs)} operands, expected 2")
     return _make_fold("Sub")(layer)
 
 
-def average(layer: Layer) -> Endpoint:
+def average(layer: LayerCall) -> Endpoint:
     """Return the mean of the operands."""
     factor = layer.constant("factor", 1.0 / max(1, len(layer.inputs)), np.float32)
     return layer.add("Mul", "average", [_make_fold("AddV2")(layer), factor])
 
 
-def concatenate(layer: Layer) -> Endpoint:
+def concatenate(layer: LayerCall) -> Endpoint:
     """Return the operands along an axis. Along the last one a step counts if it does in any of them (version 2:
     all)."""
     axis = layer.config.get("axis", -1)
@@ -165,7 +165,7 @@ def concatenate(layer: Layer) -> Endpoint:
     return layer.add("ConcatV2", "concat", [*layer.inputs, value], N=len(layer.inputs))
 
 
-def _concat_masks(layer: Layer, axis: int) -> Endpoint | None:
+def _concat_masks(layer: LayerCall, axis: int) -> Endpoint | None:
     if axis in (-1, 2):
         masks = [operand.mask for operand in layer.operands]
         if layer.keras >= 3 and any(mask is None for mask in masks):
@@ -192,7 +192,7 @@ def _all_true(node: ImportNode) -> Imported:
     return node.emit(ConstantOfShape(1.0, DType.BOOL), sizes)
 
 
-def dot(layer: Layer) -> Endpoint:
+def dot(layer: LayerCall) -> Endpoint:
     """Return products of two values along an axis of each, for each sample; what is one number a sample is (N, 1)."""
     axes = layer.config.get("axes", -1)
     stated = [axes, axes] if isinstance(axes, int) else list(axes)
@@ -238,7 +238,7 @@ def _move_last(node: ImportNode, value: Value, axis: int, rank: int, suffix: str
     return node.step(Transpose((*(other for other in range(rank) if other != axis), axis)), value, suffix=suffix)
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "Add": _make_fold("AddV2"),
     "Average": average,
     "Concatenate": concatenate,

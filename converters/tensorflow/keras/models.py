@@ -12,7 +12,7 @@ from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras import training as training_layers
 from graphir.converters.tensorflow.keras.calls import (
-    Reference,
+    CallResult,
     arguments_of,
     count_from_zero,
     execution_order,
@@ -30,12 +30,12 @@ from graphir.converters.tensorflow.keras.config import (
     is_dtype,
     policy_name,
 )
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, flat, values_in
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, flat, values_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED, same
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
 from graphir.converters.tensorflow.keras.signatures import Reads, bind_arguments, refuse_unread
-from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
+from graphir.converters.tensorflow.keras.weights import LayerWeights, StoredByName
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, ImportFailure
 from graphir.safety.limits import charge_nodes, check_depth, hold_nodes
@@ -66,7 +66,7 @@ class Reader:
         self._shared: dict[tuple[object, ...], Any] = {}
         self._masks: dict[Endpoint, Endpoint | None] = {}  # of values of which a call changed them
 
-    def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
+    def run(self, entry: Entry, stored: LayerWeights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
         """Return the endpoints of the inputs and outputs by name, in the model's order."""
         hold_nodes(check_tree(entry, self.path, "its configuration"))
         config = _layers_of(entry)
@@ -95,7 +95,7 @@ class Reader:
             outputs[free_name(name, outputs, {})] = result.value
         return inputs, outputs
 
-    def _order_inputs(self, stated: Sequence[Reference], inputs: dict[str, Endpoint]) -> None:
+    def _order_inputs(self, stated: Sequence[CallResult], inputs: dict[str, Endpoint]) -> None:
         """Put the inputs, and their nodes, into the model's order, which may not be that of its layers."""
         names = [reference.layer for reference in stated if reference.layer in inputs]
         order = {name: position for position, name in enumerate(dict.fromkeys([*names, *inputs]))}
@@ -107,7 +107,7 @@ class Reader:
     def _read_sequential(
         self,
         config: Entry,
-        stored: Weights,
+        stored: LayerWeights,
         prefix: str,
         operands: Sequence[KerasValue] | None,
         inputs: dict[str, Endpoint],
@@ -141,7 +141,7 @@ class Reader:
     def _read_functional(
         self,
         config: Entry,
-        stored: Weights,
+        stored: LayerWeights,
         prefix: str,
         operands: Sequence[KerasValue | None] | None,
         inputs: dict[str, Endpoint],
@@ -184,7 +184,7 @@ class Reader:
     def _fill_references(self, structure: Any, results: Mapping[tuple[str, int], list[KerasValue]]) -> Any:
         """Return the structure with what calls gave, with the masks that it has after the calls since."""
 
-        def fill(reference: Reference) -> KerasValue:
+        def fill(reference: CallResult) -> KerasValue:
             value = result_of(reference, results)
             return KerasValue(value.value, self._masks.get(value.value, value.mask), reference.dtype, reference.shape)
 
@@ -223,7 +223,7 @@ class Reader:
         return KerasValue(Endpoint(name))
 
     def _call_entry(
-        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[KerasValue]:
         """Return the results of a call of a layer, an operation or a model."""
         class_name = entry["class_name"]
@@ -266,7 +266,7 @@ class Reader:
         return results
 
     def _call_model(
-        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[KerasValue]:
         config = _layers_of(entry)
         assert config is not None
@@ -293,7 +293,7 @@ class Reader:
         return results
 
     def _call_layer(
-        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
+        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
     ) -> list[KerasValue]:
         class_name, config = entry["class_name"], entry["config"]
         if not any(values_in([args, kwargs])):
@@ -312,7 +312,7 @@ class Reader:
         if odd:
             raise Refusal(f"{odd[0]}: its kernel is not stored as one; merge or dequantize it before saving")
         first, others = bind_arguments(class_name, args, kwargs)
-        layer = Layer(
+        layer = LayerCall(
             name, Settings(config, name), stored, first, Reads(others), self.version, class_name,
             dtype=compute_dtype(config), owner=owner, shared=self._shared,
         )  # fmt: skip
@@ -334,7 +334,7 @@ class Reader:
         return [KerasValue(value, mask) for value, mask in zip(results, masks, strict=False)]
 
     def _call_inner(
-        self, outer: Layer, entry: Entry, suffix: str, part: Weights, values: Sequence[KerasValue]
+        self, outer: LayerCall, entry: Entry, suffix: str, part: LayerWeights, values: Sequence[KerasValue]
     ) -> list[KerasValue]:
         """Return the results of a layer that another one holds."""
         self.nodes += outer.nodes
@@ -344,7 +344,7 @@ class Reader:
         return self._call_entry(entry, part, f"{outer.name}/{suffix}", [argument], {})
 
     def _call_operation(
-        self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[KerasValue]:
         """Call an operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
         config = entry["config"]
@@ -355,7 +355,7 @@ class Reader:
         if function is None:
             raise Refusal(f"graphir does not know the operation {title}")
         given = Reads({**config, **kwargs} if self.version >= 3 else kwargs)
-        layer = Layer(name, Settings(config, name), stored, args, given, self.version, title)
+        layer = LayerCall(name, Settings(config, name), stored, args, given, self.version, title)
         result = function(layer)
         self.nodes += layer.nodes
         refuse_unread(layer.kwargs)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.arguments import argument, operand, stated_axes, stated_shape, tensor_argument
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, import_float
-from graphir.converters.tensorflow.keras.element_rows import Terms
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, import_float
+from graphir.converters.tensorflow.keras.element_rows import ElementNodes
 from graphir.safety.limits import charge_elements
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 Array = NDArray[Any]
 MASKED = -0.7 * 3.38953e38  # what Keras gives the softmax where a mask is False
 EPSILON = 1e-7  # what keras.config.epsilon() gives unless a program sets it
@@ -24,10 +24,10 @@ EPSILON = 1e-7  # what keras.config.epsilon() gives unless a program sets it
 class _Norm:
     """What is normalized, over which axes, and operands that stand along these."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: LayerCall) -> None:
         self._layer = layer
         self.data = layer.apply(import_float, "float", [tensor_argument(layer)])
-        self.terms = Terms(layer, self.data)
+        self.terms = ElementNodes(layer, self.data)
         self.shape = stated_shape(layer)
         axes = stated_axes(layer) or [-1]
         self.axes = sorted(axis % len(self.shape) for axis in axes)
@@ -59,7 +59,7 @@ class _Norm:
         return self._layer.add("Reshape", f"{name}_along", [value, self._layer.constant(f"{name}_shape", sizes)])
 
 
-def layer_norm(layer: Layer) -> Endpoint:
+def layer_norm(layer: LayerCall) -> Endpoint:
     """Return each sample less its mean, by its deviation; with `rms_scaling` the mean is not taken away."""
     norm = _Norm(layer)
     t, gamma, beta = norm.terms, norm.along(1, "gamma"), norm.along(2, "beta")
@@ -73,7 +73,7 @@ def layer_norm(layer: Layer) -> Endpoint:
     return t("AddV2", value, shift if beta is None else t("AddV2", shift, beta))
 
 
-def rms_norm(layer: Layer) -> Endpoint:
+def rms_norm(layer: LayerCall) -> Endpoint:
     """Return each sample by the root of the mean of its squares."""
     norm = _Norm(layer)
     value = norm.terms("Mul", norm.data, norm.inverse_root(norm.mean(norm.terms("Square", norm.data), "squares")))
@@ -82,7 +82,7 @@ def rms_norm(layer: Layer) -> Endpoint:
     return norm.terms("Mul", value, operand(layer, 1, "scale"))
 
 
-def batch_norm(layer: Layer) -> Endpoint:
+def batch_norm(layer: LayerCall) -> Endpoint:
     """Return each channel less a mean, by the root of a variance, which are given."""
     norm = _Norm(layer)
     t = norm.terms
@@ -98,9 +98,9 @@ def batch_norm(layer: Layer) -> Endpoint:
     return t("AddV2", t("Mul", norm.data, factor), shift if offset is None else t("AddV2", shift, offset))
 
 
-def attention(layer: Layer) -> Endpoint:
+def attention(layer: LayerCall) -> Endpoint:
     """Scaled products of queries and keys (N, length, heads, size), their softmax, and the values by that."""
-    t = Terms(layer, query := tensor_argument(layer))
+    t = ElementNodes(layer, query := tensor_argument(layer))
     others = [argument(layer, 1, "key"), argument(layer, 2, "value")]
     shapes = [stated_shape(layer), *(other.shape for other in others if isinstance(other, KerasValue) and other.shape)]
     heads = {shape[2] for shape in shapes}
@@ -128,7 +128,7 @@ def _make_triangle(rows: int | None, columns: int | None) -> Array:
     return np.tri(rows, columns, dtype=np.bool_)
 
 
-def _add_einsum(t: Terms, equation: str, *values: Endpoint) -> Endpoint:
+def _add_einsum(t: ElementNodes, equation: str, *values: Endpoint) -> Endpoint:
     return t("Einsum", *values, equation=equation, N=2)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
-from graphir.converters.tensorflow.keras.context import Layer, import_float
+from graphir.converters.tensorflow.keras.context import LayerCall, import_float
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import normalization as ir
@@ -21,12 +21,12 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def _read_axes(layer: Layer) -> list[int]:
+def _read_axes(layer: LayerCall) -> list[int]:
     axes = layer.config.get("axis", -1)
     return [axes] if isinstance(axes, int) else list(axes)
 
 
-def batch_normalization(layer: Layer) -> Endpoint:
+def batch_normalization(layer: LayerCall) -> Endpoint:
     """Normalize with the moving statistics; gamma and beta may be left out."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, (list, tuple)):
@@ -69,20 +69,20 @@ def _align_to_axis(axis: int) -> ImportFunction:
     return import_along
 
 
-def _read_weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
+def _read_weights(layer: LayerCall) -> tuple[Tensor | None, Tensor | None]:
     """Return gamma and beta, as far as the layer has them."""
     scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
     gamma = layer.tensor(0) if scaled else None
     return gamma, layer.tensor(int(scaled)) if centered else None
 
 
-def _add_constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
+def _add_constants(layer: LayerCall, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
     """Return the weights that there are, as nodes, and their names."""
     tensors = [(name, tensor) for name, tensor in (("gamma", gamma), ("beta", beta)) if tensor is not None]
     return [layer.constant(name, tensor) for name, tensor in tensors], [name for name, _ in tensors]
 
 
-def layer_normalization(layer: Layer) -> Endpoint:
+def layer_normalization(layer: LayerCall) -> Endpoint:
     """Normalize over the axes, which are moved behind the others if they are not there."""
     gamma, beta = _read_weights(layer)
     names, parts = ["x"], [layer.data]
@@ -94,7 +94,7 @@ def layer_normalization(layer: Layer) -> Endpoint:
     return layer.apply(op_of, "normalized", [*parts, *constants])
 
 
-def rms_normalization(layer: Layer) -> Endpoint:
+def rms_normalization(layer: LayerCall) -> Endpoint:
     """Return x / sqrt(mean(x^2) + epsilon), times a weight."""
     gamma = layer.weight(0, "gamma")
     op_of = _LayerNorm(_read_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
@@ -140,7 +140,7 @@ def _add_ones(node: ImportNode, value: Value, axes: int) -> Value:
     return node.constant(np.ones(sizes, (value.dtype or DType.FLOAT32).numpy()))
 
 
-def group_normalization(layer: Layer) -> Endpoint:
+def group_normalization(layer: LayerCall) -> Endpoint:
     """Normalize over each sample's groups of channels; -1 groups are as many as channels."""
     if layer.keras < 3 and layer.stated_mask() is not None:
         raise Refusal("a mask, by which version 2 weighs the statistics")
@@ -169,13 +169,13 @@ def group_normalization(layer: Layer) -> Endpoint:
     return layer.apply(import_group, "normalized", [layer.data, *constants])
 
 
-def unit_normalization(layer: Layer) -> Endpoint:
+def unit_normalization(layer: LayerCall) -> Endpoint:
     """Return x divided by its length, or by 1e-12 (version 2: 1e-6) where that is larger."""
     least = 1e-12 if layer.keras >= 3 else 1e-6
     return unit_length(layer, layer.data, _read_axes(layer), least, "unit")
 
 
-def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float, suffix: str) -> Endpoint:
+def unit_length(layer: LayerCall, value: Endpoint, axes: Sequence[int], least: float, suffix: str) -> Endpoint:
     """Return the value divided by its length over the axes."""
 
     def import_unit(node: ImportNode) -> Imported:
@@ -186,7 +186,7 @@ def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float
     return layer.apply(import_unit, suffix, [value])
 
 
-def normalization(layer: Layer) -> Endpoint:
+def normalization(layer: LayerCall) -> Endpoint:
     """Return (x - mean) / sqrt(variance), or the reverse with `invert`; both along the kept axes, given or learned."""
     axes = layer.config.get("axis") if "axis" in layer.config else -1
     axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
@@ -225,7 +225,7 @@ def _align_to_axes(axes: Sequence[int]) -> ImportFunction:
     return import_beside
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "BatchNormalization": batch_normalization,
     "GroupNormalization": group_normalization,
     "LayerNormalization": layer_normalization,

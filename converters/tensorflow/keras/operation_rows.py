@@ -20,8 +20,8 @@ from graphir.converters.tensorflow.keras.arguments import (
     stated_shape,
     tensor_argument,
 )
-from graphir.converters.tensorflow.keras.context import Layer, import_float
-from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS, Terms
+from graphir.converters.tensorflow.keras.context import LayerCall, import_float
+from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS, ElementNodes
 from graphir.converters.tensorflow.keras.norm_rows import NORM_ROWS
 from graphir.converters.tensorflow.keras.selection_rows import SELECTION_ROWS
 from graphir.converters.tensorflow.keras.shape_rows import SHAPE_ROWS
@@ -31,7 +31,7 @@ from graphir.ops.base import Operator
 from graphir.ops.shape import Unsqueeze
 from graphir.types import DType
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 # Operators of one float, and of whole numbers or truths.
 _OF_FLOATS: Mapping[str, str] = {
     "Arccos": "Acos", "Arccosh": "Acosh", "Arcsin": "Asin", "Arcsinh": "Asinh", "Arctan": "Atan", "Arctanh": "Atanh",
@@ -53,7 +53,7 @@ _SCALED: Mapping[str, float] = {"Deg2rad": math.pi / 180, "Rad2deg": 180 / math.
 _LOGARITHMS: Mapping[str, float] = {"Log2": math.log(2), "Log10": math.log(10)}
 
 
-def _to_float(layer: Layer) -> Endpoint:
+def _to_float(layer: LayerCall) -> Endpoint:
     return layer.apply(import_float, "float", [tensor_argument(layer)])
 
 
@@ -76,7 +76,7 @@ def _make_scaling_row(factor: float) -> Build:
 def _make_logarithm_row(divisor: float) -> Build:
     """Return a logarithm to another base, computed as Keras does: the natural one, divided."""
 
-    def logarithm(layer: Layer) -> Endpoint:
+    def logarithm(layer: LayerCall) -> Endpoint:
         natural = layer.add("Log", "natural", [_to_float(layer)])
         return layer.add("RealDiv", "value", [natural, layer.constant("divisor", divisor, np.float32)])
 
@@ -88,21 +88,21 @@ def _make_number_row(key: str, make: Callable[[float], Operator]) -> Build:
     return lambda layer: layer.apply(make(float(layer.kwargs[key])), "value", [_to_float(layer)])
 
 
-def truncate(layer: Layer) -> Endpoint:
+def truncate(layer: LayerCall) -> Endpoint:
     """Round towards zero."""
     data = tensor_argument(layer)
     whole = layer.add("Floor", "whole", [layer.add("Abs", "distance", [data])])
     return layer.add("Mul", "value", [layer.add("Sign", "sign", [data]), whole])
 
 
-def round_to_even(layer: Layer) -> Endpoint:
+def round_to_even(layer: LayerCall) -> Endpoint:
     """Round to whole numbers, halves to even ones."""
     if layer.kwargs.get("decimals"):
         raise Refusal(f"rounding to {layer.kwargs['decimals']} decimals; 0 is read")
     return layer.add("Round", "value", [tensor_argument(layer)])
 
 
-def choose(layer: Layer) -> Endpoint:
+def choose(layer: LayerCall) -> Endpoint:
     """Return one of two values, by a condition."""
     condition = tensor_argument(layer)
     pair = [argument(layer, slot, name) for slot, name in ((1, "x1"), (2, "x2"))]
@@ -112,7 +112,7 @@ def choose(layer: Layer) -> Endpoint:
     return layer.add("SelectV2", "value", [truth, *align_operands(layer, pair)])
 
 
-def _reduce(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool | None = None) -> Endpoint:
+def _reduce(op: str, data: Endpoint, layer: LayerCall, suffix: str, *, keep: bool | None = None) -> Endpoint:
     """Add a reduction over the stated axes, over all if none are."""
     axes = stated_axes(layer, "axes" if "axes" in layer.kwargs else "axis")
     keep = bool(layer.kwargs.get("keepdims")) if keep is None else keep
@@ -124,12 +124,12 @@ def _reduce(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool | 
     return layer.add(op, suffix, [data, every], keep_dims=keep)
 
 
-def _variance(layer: Layer, data: Endpoint) -> Endpoint:
+def _variance(layer: LayerCall, data: Endpoint) -> Endpoint:
     centered = layer.add("Sub", "centered", [data, _reduce("Mean", data, layer, "mean", keep=True)])
     return _reduce("Mean", layer.add("Square", "squares", [centered]), layer, "variance")
 
 
-def moments(layer: Layer) -> list[Endpoint]:
+def moments(layer: LayerCall) -> list[Endpoint]:
     """Return mean and variance."""
     data = _to_float(layer)
     return [_reduce("Mean", data, layer, "means"), _variance(layer, data)]
@@ -138,9 +138,9 @@ def moments(layer: Layer) -> list[Endpoint]:
 def _make_nan_reduction(op: str, neutral: float) -> Build:
     """Return a reduction of the elements that are not NaN; an extreme one is NaN where there are none."""
 
-    def reduction(layer: Layer) -> Endpoint:
+    def reduction(layer: LayerCall) -> Endpoint:
         data = tensor_argument(layer)
-        t = Terms(layer, data)
+        t = ElementNodes(layer, data)
         missing = t("IsNan", data)
         result = _reduce(op, t("SelectV2", missing, neutral, data), layer, "kept")
         if math.isfinite(neutral):
@@ -150,8 +150,8 @@ def _make_nan_reduction(op: str, neutral: float) -> Build:
     return reduction
 
 
-def _nan_mean(layer: Layer, data: Endpoint, suffix: str, *, keep: bool | None = None) -> Endpoint:
-    t = Terms(layer, data)
+def _nan_mean(layer: LayerCall, data: Endpoint, suffix: str, *, keep: bool | None = None) -> Endpoint:
+    t = ElementNodes(layer, data)
     missing = t("IsNan", data)
     parts = (("total", data), ("count", 1.0))
     return t("RealDiv", *(
@@ -160,13 +160,13 @@ def _nan_mean(layer: Layer, data: Endpoint, suffix: str, *, keep: bool | None = 
     ))  # fmt: skip
 
 
-def _nan_variance(layer: Layer) -> Endpoint:
+def _nan_variance(layer: LayerCall) -> Endpoint:
     data = _to_float(layer)
     centered = layer.add("Sub", "centered", [data, _nan_mean(layer, data, "mean", keep=True)])
     return _nan_mean(layer, layer.add("Square", "squares", [centered]), "variance")
 
 
-def average(layer: Layer) -> Endpoint:
+def average(layer: LayerCall) -> Endpoint:
     """Return the mean, of elements that may have weights: one for each, or one for each index along the axis."""
     data = _to_float(layer)
     if argument(layer, 1, "weights") is None:
@@ -187,13 +187,13 @@ def average(layer: Layer) -> Endpoint:
     return layer.add("RealDiv", "value", [total, _reduce("Sum", weights, layer, "weight", keep=False)])
 
 
-def count_nonzero(layer: Layer) -> Endpoint:
+def count_nonzero(layer: LayerCall) -> Endpoint:
     """Return how many elements are not 0."""
     truth = layer.add("Cast", "truth", [tensor_argument(layer)], DstT=DType.BOOL)
     return _reduce("Sum", layer.add("Cast", "numbers", [truth], DstT=DType.INT32), layer, "value", keep=False)
 
 
-def log_sum_exp(layer: Layer) -> Endpoint:
+def log_sum_exp(layer: LayerCall) -> Endpoint:
     """Return log(sum(exp(x))), the largest element taken out before and added after."""
     data = _to_float(layer)
     largest = _reduce("Max", data, layer, "largest", keep=True)
@@ -202,14 +202,14 @@ def log_sum_exp(layer: Layer) -> Endpoint:
     return layer.add("AddV2", "value", [layer.add("Log", "logarithm", [total]), kept])
 
 
-def spread(layer: Layer) -> Endpoint:
+def spread(layer: LayerCall) -> Endpoint:
     """Return the largest less the smallest element."""
     data = tensor_argument(layer)
     ends = [_reduce(op, data, layer, suffix) for op, suffix in (("Max", "largest"), ("Min", "smallest"))]
     return layer.add("Sub", "value", ends)
 
 
-def norm(layer: Layer) -> Endpoint:
+def norm(layer: LayerCall) -> Endpoint:
     """Return the length of vectors."""
     axes = stated_axes(layer)
     if layer.kwargs.get("ord") not in (None, 2) or (layer.kwargs.get("ord") and (axes is None or len(axes) > 1)):
@@ -218,7 +218,7 @@ def norm(layer: Layer) -> Endpoint:
 
 
 def _make_arg_row(op: str) -> Build:
-    def arg(layer: Layer) -> Endpoint:
+    def arg(layer: LayerCall) -> Endpoint:
         data, axis = data_along(layer)
         axis_value = layer.constant("axis", axis)
         indices = layer.add(op, "indices", [data, axis_value], output_type=DType.INT32)
@@ -233,7 +233,7 @@ def _make_arg_row(op: str) -> Build:
 def _make_cumulative_row(op: str) -> Build:
     """Return the operation for running sums or products along an axis."""
 
-    def cumulative(layer: Layer) -> Endpoint:
+    def cumulative(layer: LayerCall) -> Endpoint:
         data, axis = data_along(layer)
         if (dtype := layer.kwargs.get("dtype")) is not None:
             data = layer.add("Cast", "converted", [data], DstT=DType.of(dtype))
@@ -242,7 +242,7 @@ def _make_cumulative_row(op: str) -> Build:
     return cumulative
 
 
-def top_k(layer: Layer) -> list[Endpoint]:
+def top_k(layer: LayerCall) -> list[Endpoint]:
     """Return the largest along the last axis, and their indices."""
     k = layer.constant("k", layer.kwargs["k"])
     largest = layer.add("TopKV2", "value", [tensor_argument(layer), k], sorted=bool(layer.kwargs.get("sorted", True)))

@@ -20,7 +20,7 @@ from graphir.converters.tensorflow.keras.arguments import (
     tensor_argument,
     whole_numbers,
 )
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, values_in
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, values_in
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.converters.tensorflow.keras.operation_rows import ROWS
 from graphir.ops import activation as act
@@ -35,7 +35,7 @@ from graphir.ops.slicing import Slice
 from graphir.types import DType
 
 
-def get_item(layer: Layer) -> Endpoint:
+def get_item(layer: LayerCall) -> Endpoint:
     """Return the slices, numbers, new axes and `...` of an index."""
     key = argument(layer, 1, "key", "slice_spec")
     parts = key if isinstance(key, list) else [key]
@@ -92,7 +92,7 @@ def _is_ellipsis(part: Any) -> bool:
     return part is Ellipsis or (isinstance(part, Mapping) and part.get("class_name") == "__ellipsis__") or part == "..."
 
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 def _make_unary(op: Operator) -> Build:
     return lambda layer: layer.apply(op, "value", [tensor_argument(layer)])
 
@@ -104,7 +104,7 @@ def _make_activation(name: str) -> Build:
 def _make_binary(op: Operator, *, negated: bool = False) -> Build:
     """Return an operation on two values, either of which may be a number or a constant array."""
 
-    def build(layer: Layer) -> Endpoint:
+    def build(layer: LayerCall) -> Endpoint:
         pair = [first_argument(layer), argument(layer, 1, "x2", "y", "b")]
         endpoints = [side.value for side in pair if isinstance(side, KerasValue)]
         if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
@@ -119,19 +119,19 @@ def _make_binary(op: Operator, *, negated: bool = False) -> Build:
     return build
 
 
-def _read_axes(layer: Layer) -> list[int] | None:
+def _read_axes(layer: LayerCall) -> list[int] | None:
     axes = argument(layer, 1, "axis", "axes", "reduction_indices")
     return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
-def _read_axis(layer: Layer) -> int:
+def _read_axis(layer: LayerCall) -> int:
     """Return one axis, the first if none is stated."""
     axis = argument(layer, 1, "axis")
     return whole_numbers([0 if axis is None else axis], "its axis")[0]
 
 
 def _make_reduction(cls: type[Operator]) -> Build:
-    def build(layer: Layer) -> Endpoint:
+    def build(layer: LayerCall) -> Endpoint:
         axes, keep = _read_axes(layer), bool(argument(layer, 2, "keepdims", "keep_dims"))
 
         def import_reduction(node: ImportNode) -> Imported:
@@ -145,7 +145,7 @@ def _make_reduction(cls: type[Operator]) -> Build:
 
 
 def _make_boolean_reduction(op: str) -> Build:
-    def build(layer: Layer) -> Endpoint:
+    def build(layer: LayerCall) -> Endpoint:
         axes = _read_axes(layer)
         if axes is None:
             raise Refusal("a reduction over all axes of a boolean value")
@@ -156,19 +156,19 @@ def _make_boolean_reduction(op: str) -> Build:
 
 
 def _make_along_axis(cls: type[Operator]) -> Build:
-    def build(layer: Layer) -> Endpoint:
+    def build(layer: LayerCall) -> Endpoint:
         axis = argument(layer, 1, "axis")
         return layer.apply(cls(-1 if axis is None else axis), "value", [tensor_argument(layer)])
 
     return build
 
 
-def concatenate(layer: Layer) -> Endpoint:
+def concatenate(layer: LayerCall) -> Endpoint:
     """Join values along an axis."""
     return layer.apply(Concat(_read_axis(layer)), "value", several_arguments(layer, first_argument(layer)))
 
 
-def stack(layer: Layer) -> Endpoint:
+def stack(layer: LayerCall) -> Endpoint:
     """Join values along a new axis."""
     axis = _read_axis(layer)
 
@@ -179,7 +179,7 @@ def stack(layer: Layer) -> Endpoint:
     return layer.apply(import_stack, "value", several_arguments(layer, first_argument(layer)))
 
 
-def reshape(layer: Layer) -> Endpoint:
+def reshape(layer: LayerCall) -> Endpoint:
     """Return the value with another shape of numbers."""
     shape = argument(layer, 1, "newshape", "shape")
     if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
@@ -188,7 +188,7 @@ def reshape(layer: Layer) -> Endpoint:
     return layer.apply(lambda node: node.emit(Reshape(), node.input(0), node.vector(shape)), "value", [data])
 
 
-def transpose(layer: Layer) -> Endpoint:
+def transpose(layer: LayerCall) -> Endpoint:
     """Return the value with another order of axes; the reverse one if none is stated."""
     stated = argument(layer, 1, "axes", "perm")
     order = None if stated is None else whole_numbers(stated, "its axes")
@@ -202,7 +202,7 @@ def transpose(layer: Layer) -> Endpoint:
 
 
 def _make_with_axes(op: Operator) -> Build:
-    def build(layer: Layer) -> Endpoint:
+    def build(layer: LayerCall) -> Endpoint:
         axes = _read_axes(layer)
 
         def import_axes(node: ImportNode) -> Imported:
@@ -213,7 +213,7 @@ def _make_with_axes(op: Operator) -> Build:
     return build
 
 
-def cast(layer: Layer) -> Endpoint:
+def cast(layer: LayerCall) -> Endpoint:
     """Return the value in another dtype. A value that has it already is handed on, with its mask."""
     dtype, value = argument(layer, 1, "dtype"), first_argument(layer)
     if dtype is None:
@@ -226,7 +226,7 @@ def cast(layer: Layer) -> Endpoint:
 def _make_filled(number: float) -> Build:
     """Return the operation that fills a value with one number, in its dtype or another. Masks are merged with them."""
 
-    def filled(layer: Layer) -> Endpoint:
+    def filled(layer: LayerCall) -> Endpoint:
         stated = argument(layer, 1, "dtype")
 
         def import_filled(node: ImportNode) -> Imported:
@@ -238,7 +238,7 @@ def _make_filled(number: float) -> Build:
     return filled
 
 
-def clip(layer: Layer) -> Endpoint:
+def clip(layer: LayerCall) -> Endpoint:
     """Limit a value to two numbers."""
     ends = [argument(layer, 1, "x_min", "clip_value_min"), argument(layer, 2, "x_max", "clip_value_max")]
     if not all(isinstance(end, (int, float)) for end in ends):
@@ -251,24 +251,24 @@ def clip(layer: Layer) -> Endpoint:
     return layer.apply(import_clip, "value", [tensor_argument(layer)])
 
 
-def gelu(layer: Layer) -> Endpoint:
+def gelu(layer: LayerCall) -> Endpoint:
     """Return gelu, exact or by tanh, which version 3's operation does unless it states otherwise."""
     stated = argument(layer, 1, "approximate")
     kind = act.Approximation.TANH if stated else act.Approximation.NONE
     return layer.apply(act.Gelu(kind), "value", [tensor_argument(layer)])
 
 
-def square(layer: Layer) -> Endpoint:
+def square(layer: LayerCall) -> Endpoint:
     """Return x * x."""
     return layer.apply(ew.Mul(), "value", [tensor_argument(layer)] * 2)
 
 
-def rsqrt(layer: Layer) -> Endpoint:
+def rsqrt(layer: LayerCall) -> Endpoint:
     """Return 1 / sqrt(x)."""
     return layer.add("Rsqrt", "value", [tensor_argument(layer)])
 
 
-def normalize(layer: Layer) -> Endpoint:
+def normalize(layer: LayerCall) -> Endpoint:
     """Return x by its length along an axis."""
     if layer.kwargs.get("order") not in (2, None):
         raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
@@ -276,7 +276,7 @@ def normalize(layer: Layer) -> Endpoint:
     return unit_length(layer, tensor_argument(layer), _read_axes(layer) or [-1], least, "value")
 
 
-def matmul(layer: Layer) -> Endpoint:
+def matmul(layer: LayerCall) -> Endpoint:
     """Return a product of matrices."""
     pair = [first_argument(layer), argument(layer, 1, "x2", "b")]
     if not all(isinstance(side, KerasValue) for side in pair):
@@ -288,7 +288,7 @@ def matmul(layer: Layer) -> Endpoint:
     return layer.apply(MatMul(), "value", operands)
 
 
-def identity(layer: Layer) -> Endpoint:
+def identity(layer: LayerCall) -> Endpoint:
     """Return a copy of the data: the operation does nothing at inference, and the mask is not handed on."""
     return layer.add("Identity", "value", [tensor_argument(layer)])
 

@@ -114,7 +114,7 @@ Function = tuple[str, tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class LayerDirection:
     """One direction of one layer: what it computes, its weights in the graph's order, its states' slots among the
     operands, whether it runs from the last step to the first, and the parameters of its first call (`cached`)."""
 
@@ -143,7 +143,7 @@ class Recurrence:
     from call to call has the names that they have in the model.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[LayerDirection, ...]
     flips: tuple[bool, ...]
     merge: str | None
     sequences: bool
@@ -282,7 +282,7 @@ def _split_states(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[V
 
 def _emit_operator(
     node: ImportNode,
-    cells: Sequence[Cell],
+    cells: Sequence[LayerDirection],
     x: Value,
     lengths: Value | None,
     states: Sequence[Sequence[Value]],
@@ -312,7 +312,7 @@ def _emit_operator(
     return node.steps(OPERATORS[cell.kind](**fields), *operands, suffix=cell.kind.lower())
 
 
-def _stack_weights(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: str) -> Value:
+def _stack_weights(node: ImportNode, cell: LayerDirection, tensors: Sequence[Tensor], suffix: str) -> Value:
     """Return the directions' weights in one parameter, computed when it is needed; `cell` is the first one's, which
     keeps it for other calls of the layer."""
     key = suffix, len(tensors)
@@ -329,7 +329,7 @@ def _stack_weights(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suff
     return value
 
 
-def _stack_biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
+def _stack_biases(node: ImportNode, cell: LayerDirection, tensors: Sequence[Tensor]) -> Value:
     """Return the input's and the state's biases; where a layer has one, the state's are zeros, which are no weights."""
     wide = cell.weight.shape[1]
     if tensors[0].shape[1] != wide:
@@ -343,7 +343,7 @@ def _stack_biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Va
     return cell.cached[key]
 
 
-def _reuse_value(node: ImportNode, cell: Cell, key: tuple[str, int]) -> Value | None:
+def _reuse_value(node: ImportNode, cell: LayerDirection, key: tuple[str, int]) -> Value | None:
     """Return the value that an earlier call of the layer added, if it can be used."""
     value = cell.cached.get(key)
     return value if value is not None and value.graph is node.graph and node.graph.holds(value) else None

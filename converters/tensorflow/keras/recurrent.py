@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.config import Settings, check_layer
-from graphir.converters.tensorflow.keras.context import KerasValue, Layer, activation_name, values_in
-from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
+from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, activation_name, values_in
+from graphir.converters.tensorflow.keras.recurrence import STATES, Function, LayerDirection, Recurrence
 from graphir.converters.tensorflow.keras.signatures import Reads
-from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
+from graphir.converters.tensorflow.keras.weights import LayerWeights, StoredByName
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -36,8 +36,8 @@ OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
 
 
 def _make_cell(
-    layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool, number: int = 0
-) -> Cell:
+    layer: LayerCall, config: Mapping[str, Any], kind: str, stored: LayerWeights, *, backward: bool, number: int = 0
+) -> LayerDirection:
     """Return the cell of a configuration, the layer's number `number`: all calls of the layer have the first one's.
 
     Raises Refusal for what the graph's operators cannot say.
@@ -62,12 +62,12 @@ def _make_cell(
     reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
     weight, recurrent = (_order_gates(tensor, gates, layer.dtype) for tensor in tensors[:2])
     bias = _order_bias(tensors[2], gates, units, layer.dtype) if use_bias else None
-    cell = Cell(kind, units, tuple(functions), reset_after, backward, weight, recurrent, bias)
-    shared: Cell = layer.shared.setdefault((layer.owner, "cell", number), cell) if layer.owner else cell
+    cell = LayerDirection(kind, units, tuple(functions), reset_after, backward, weight, recurrent, bias)
+    shared: LayerDirection = layer.shared.setdefault((layer.owner, "cell", number), cell) if layer.owner else cell
     return shared
 
 
-def _activation(layer: Layer, activation: Any) -> Function:
+def _activation(layer: LayerCall, activation: Any) -> Function:
     name, _ = activation_name(activation)
     if name == "hard_sigmoid":
         return HARD_SIGMOID if layer.keras >= 3 else OLD_HARD_SIGMOID
@@ -101,8 +101,8 @@ def _order_bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) 
 
 
 def _add_recurrence(
-    layer: Layer,
-    cells: Sequence[Cell],
+    layer: LayerCall,
+    cells: Sequence[LayerDirection],
     config: Mapping[str, Any],
     *,
     merge: str | None = "concat",
@@ -146,7 +146,7 @@ def _add_recurrence(
     return [Endpoint(first.node, slot) for slot in range(count)]
 
 
-def _initial_states(layer: Layer) -> list[Endpoint]:
+def _initial_states(layer: LayerCall) -> list[Endpoint]:
     """Return the states that the call states: an argument of its own, or values behind the data."""
     stated = layer.kwargs.get("initial_state")
     if stated is None or isinstance(stated, bool):
@@ -154,7 +154,7 @@ def _initial_states(layer: Layer) -> list[Endpoint]:
     return [state.value for state in values_in(stated)]
 
 
-def _mask(layer: Layer) -> Endpoint | None:
+def _mask(layer: LayerCall) -> Endpoint | None:
     """Version 3 looks for the data's own mask only where the data are the only argument that holds values."""
     stated = layer.mask_argument("mask")
     if stated is not None:
@@ -164,8 +164,8 @@ def _mask(layer: Layer) -> Endpoint | None:
     return layer.first.mask
 
 
-def _layer_of(kind: str) -> Callable[[Layer], list[Endpoint]]:
-    def recurrent(layer: Layer) -> list[Endpoint]:
+def _layer_of(kind: str) -> Callable[[LayerCall], list[Endpoint]]:
+    def recurrent(layer: LayerCall) -> list[Endpoint]:
         backward = bool(layer.config.get("go_backwards"))
         cell = _make_cell(layer, layer.config, kind, layer.stored.part("cell"), backward=backward)
         return _add_recurrence(layer, [cell], layer.config)
@@ -173,10 +173,10 @@ def _layer_of(kind: str) -> Callable[[Layer], list[Endpoint]]:
     return recurrent
 
 
-def _make_cudnn_layer(kind: str) -> Callable[[Layer], list[Endpoint]]:
+def _make_cudnn_layer(kind: str) -> Callable[[LayerCall], list[Endpoint]]:
     """Return the function for CuDNNLSTM or CuDNNGRU of version 2: the usual layer, its weights as cuDNN has them."""
 
-    def recurrent(layer: Layer) -> list[Endpoint]:
+    def recurrent(layer: LayerCall) -> list[Endpoint]:
         config = {**layer.config, "recurrent_activation": "sigmoid", "activation": "tanh", "reset_after": True}
         weights = [layer.tensor(slot) for slot in range(3)]
         stored = StoredByName([("", tensor) for tensor in _convert_cudnn(weights, kind)], layer.name)
@@ -217,7 +217,7 @@ def _cell_kind(entry: Mapping[str, Any]) -> str:
     return kind
 
 
-def _check_entry(layer: Layer, entry: Any) -> Mapping[str, Any]:
+def _check_entry(layer: LayerCall, entry: Any) -> Mapping[str, Any]:
     """Return a cell or layer that the layer holds, once its settings are what Keras writes. Raises FormatError."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
         raise FormatError(f"layer {layer.name}: its cell or layer is {str(entry)[:60]}, expected an object")
@@ -225,7 +225,7 @@ def _check_entry(layer: Layer, entry: Any) -> Mapping[str, Any]:
     return entry
 
 
-def rnn(layer: Layer) -> list[Endpoint]:
+def rnn(layer: LayerCall) -> list[Endpoint]:
     """Run a cell, or cells one upon the other: then each runs over the sequence that the one below gave."""
     entry = _check_entry(layer, layer.config["cell"])
     backward = bool(layer.config.get("go_backwards"))
@@ -238,7 +238,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
     if not isinstance(stacked, list) or not stacked:
         raise FormatError(f"layer {layer.name}: its cells are {str(stacked)[:60]}, expected a list of them")
     entries = [_check_entry(layer, inner) for inner in stacked]
-    cells: list[Cell] = []
+    cells: list[LayerDirection] = []
     start = 0
     names: dict[str, int] = {}
     for inner in entries:
@@ -254,7 +254,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
     value = layer.data
     for depth, cell in enumerate(cells[:-1]):
         name = f"{layer.name}/cell_{depth}"
-        inner_layer = Layer(
+        inner_layer = LayerCall(
             name, Settings({}, name), layer.stored, [KerasValue(value, mask)], keras=layer.keras, dtype=layer.dtype,
             owner=layer.owner,
         )  # fmt: skip
@@ -268,7 +268,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
     return _add_recurrence(layer, [cells[-1]], layer.config, first_state=first)
 
 
-def bidirectional(layer: Layer) -> list[Endpoint]:
+def bidirectional(layer: LayerCall) -> list[Endpoint]:
     """Run a cell twice, the second time from the other end, and combine both outputs."""
     forward = _check_entry(layer, layer.config["layer"])
     config = forward["config"]
@@ -279,7 +279,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
     merge = layer.config.get("merge_mode") if "merge_mode" in layer.config else "concat"
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise Refusal(f"merge_mode {merge!r}")
-    cells: list[Cell] = []
+    cells: list[LayerDirection] = []
     for index, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
         inner, stored = entry["config"], layer.stored.part(title, index, 2).part("cell")
         kind = entry["class_name"]
@@ -297,7 +297,7 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
     return _add_recurrence(layer, cells, config, merge=merge)
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "Bidirectional": bidirectional,
     "CuDNNGRU": _make_cudnn_layer("GRU"),
     "CuDNNLSTM": _make_cudnn_layer("LSTM"),

@@ -17,7 +17,7 @@ from graphir.converters.tensorflow.keras.arguments import (
     tensor_argument,
     whole_numbers,
 )
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.indexing import Gather, GatherElements
@@ -28,10 +28,10 @@ from graphir.ops.slicing import Slice
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 
 
-def take(layer: Layer) -> Endpoint:
+def take(layer: LayerCall) -> Endpoint:
     """Return parts along an axis by their indices."""
     data, axis = data_along(layer)
 
@@ -42,7 +42,7 @@ def take(layer: Layer) -> Endpoint:
     return layer.apply(import_counted, "value", [data, operand(layer, 1, "indices", np.int32)])
 
 
-def take_along_axis(layer: Layer) -> Endpoint:
+def take_along_axis(layer: LayerCall) -> Endpoint:
     """Return an element for each index, along an axis; sizes of the other axes are brought together."""
     data, axis = data_along(layer)
 
@@ -78,7 +78,7 @@ def _make_sort_row(slot: int) -> Build:
     """Return the operation that gives the elements along an axis in rising order, or their indices; equal ones in their
     order."""
 
-    def ordered(layer: Layer) -> Endpoint:
+    def ordered(layer: LayerCall) -> Endpoint:
         data, axis = data_along(layer)
 
         def import_ordered(node: ImportNode) -> Imported:
@@ -93,7 +93,7 @@ def _make_sort_row(slot: int) -> Build:
     return ordered
 
 
-def differences(layer: Layer) -> Endpoint:
+def differences(layer: LayerCall) -> Endpoint:
     """Return each element along an axis less the one before, n times."""
     data, axis = data_along(layer)
     times = int(layer.kwargs.get("n", 1))
@@ -113,7 +113,7 @@ def differences(layer: Layer) -> Endpoint:
     return layer.apply(import_differences, "value", [data])
 
 
-def diagonal(layer: Layer) -> Endpoint:
+def diagonal(layer: LayerCall) -> Endpoint:
     """Return the diagonals of the matrices in two axes, as the last axis."""
     pair = [int(layer.kwargs.get(name, usual)) for name, usual in (("axis1", 0), ("axis2", 1))]
 
@@ -131,7 +131,7 @@ def _segments(kind: str) -> Build:
     """Return the rows of each segment combined. Keras counts segments in another way where their number is not
     stated."""
 
-    def segments(layer: Layer) -> Endpoint:
+    def segments(layer: LayerCall) -> Endpoint:
         operands = [tensor_argument(layer), operand(layer, 1, "segment_ids", np.int32)]
         count = layer.kwargs.get("num_segments")
         if layer.kwargs.get("sorted"):
@@ -143,7 +143,7 @@ def _segments(kind: str) -> Build:
     return segments
 
 
-def digitize(layer: Layer) -> Endpoint:
+def digitize(layer: LayerCall) -> Endpoint:
     """Return the number of the bin that an element falls into."""
     bins = argument(layer, 1, "bins")
     if not isinstance(bins, list | np.ndarray):
@@ -151,7 +151,7 @@ def digitize(layer: Layer) -> Endpoint:
     return layer.add("Bucketize", "value", [tensor_argument(layer)], boundaries=tuple(map(float, bins)))
 
 
-def part(layer: Layer) -> Endpoint:
+def part(layer: LayerCall) -> Endpoint:
     """Return a part of stated sizes from stated or computed indices on."""
     sizes = layer.constant("sizes", whole_numbers(layer.kwargs["shape"], "the sizes"))
     return layer.add("Slice", "value", [tensor_argument(layer), operand(layer, 1, "start_indices", np.int32), sizes])
@@ -160,7 +160,7 @@ def part(layer: Layer) -> Endpoint:
 SCATTERS = {None: "Update", "add": "Add", "max": "Max", "min": "Min"}
 
 
-def scatter_update(layer: Layer) -> Endpoint:
+def scatter_update(layer: LayerCall) -> Endpoint:
     """Return a value with updates at index vectors."""
     stated = layer.kwargs.get("reduction")
     if stated not in SCATTERS:
@@ -169,7 +169,7 @@ def scatter_update(layer: Layer) -> Endpoint:
     return layer.add(f"TensorScatter{SCATTERS[stated]}", "value", [tensor_argument(layer), *operands])
 
 
-def in_top_k(layer: Layer) -> Endpoint:
+def in_top_k(layer: LayerCall) -> Endpoint:
     """Return whether the target is among the k classes with the largest numbers."""
     targets, predictions = operand(layer, 0, "targets", np.int32), operand(layer, 1, "predictions")
     return layer.add("InTopKV2", "value", [predictions, targets, layer.constant("k", layer.kwargs["k"])])

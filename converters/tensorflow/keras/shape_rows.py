@@ -21,7 +21,7 @@ from graphir.converters.tensorflow.keras.arguments import (
     tensor_argument,
     whole_numbers,
 )
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.extent import Tile
 from graphir.ops.linear import Einsum
@@ -29,10 +29,10 @@ from graphir.ops.shape import Shape, Transpose
 from graphir.ops.shape_parts import Trilu
 from graphir.types import DType
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 
 
-def flip(layer: Layer) -> Endpoint:
+def flip(layer: LayerCall) -> Endpoint:
     """Reverse axes, all if none is stated."""
     data, axes = tensor_argument(layer), stated_axes(layer)
     if axes is None:
@@ -43,7 +43,7 @@ def flip(layer: Layer) -> Endpoint:
 def _make_axis_move(*names: str, swapped: bool) -> Build:
     """Return the operation that reorders axes: some are swapped with others, or moved to the positions of others."""
 
-    def moved(layer: Layer) -> Endpoint:
+    def moved(layer: LayerCall) -> Endpoint:
         sources, targets = (stated_axes(layer, name) or [] for name in names)
         if len(sources) != len(targets):
             raise Refusal(f"{len(sources)} axes for {len(targets)} places")
@@ -64,7 +64,7 @@ def _make_axis_move(*names: str, swapped: bool) -> Build:
     return moved
 
 
-def tile(layer: Layer) -> Endpoint:
+def tile(layer: LayerCall) -> Endpoint:
     """Repeat the whole value; fewer axes than it has are its last ones."""
     repeats = stated_axes(layer, "repeats") or []
 
@@ -77,7 +77,7 @@ def tile(layer: Layer) -> Endpoint:
     return layer.apply(import_tile, "value", [tensor_argument(layer)])
 
 
-def repeat(layer: Layer) -> Endpoint:
+def repeat(layer: LayerCall) -> Endpoint:
     """Return each element along an axis so many times."""
     count, axis = layer.kwargs["repeats"], stated_axes(layer)
     if not isinstance(count, int) or axis is None:
@@ -91,7 +91,7 @@ def repeat(layer: Layer) -> Endpoint:
     return layer.add("GatherV2", "value", [data, owners, layer.constant("axis", axis[0])], batch_dims=0)
 
 
-def roll(layer: Layer) -> Endpoint:
+def roll(layer: LayerCall) -> Endpoint:
     """Move elements along axes; what leaves one end comes in at the other."""
     shift, axes = stated_axes(layer, "shift"), stated_axes(layer)
     if axes is None or shift is None:
@@ -100,7 +100,7 @@ def roll(layer: Layer) -> Endpoint:
     return layer.add("Roll", "value", [tensor_argument(layer), *operands])
 
 
-def pad(layer: Layer) -> Endpoint:
+def pad(layer: LayerCall) -> Endpoint:
     """Return a border of a number, or of what the value mirrors."""
     mode, number = layer.kwargs.get("mode", "constant"), argument(layer, 1, "constant_values")
     rows = [[side, side] if isinstance(side, int) else side for side in layer.kwargs["pad_width"]]
@@ -114,10 +114,10 @@ def pad(layer: Layer) -> Endpoint:
     return layer.add("PadV2", "value", [data, pads, border])
 
 
-def _make_split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
+def _make_split(usual: int = 0) -> Callable[[LayerCall], list[Endpoint]]:
     """Return the operation that splits a value along an axis: into equal parts, or between indices."""
 
-    def split(layer: Layer) -> list[Endpoint]:
+    def split(layer: LayerCall) -> list[Endpoint]:
         stated, axis = layer.kwargs["indices_or_sections"], layer.constant("axis", stated_axis(layer, usual))
         data = tensor_argument(layer)
         if isinstance(stated, int):
@@ -132,7 +132,7 @@ def _make_split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
     return split
 
 
-def unstack(layer: Layer) -> list[Endpoint]:
+def unstack(layer: LayerCall) -> list[Endpoint]:
     """Return the parts along an axis, without it."""
     count = layer.kwargs.get("num")
     if not isinstance(count, int):
@@ -141,7 +141,7 @@ def unstack(layer: Layer) -> list[Endpoint]:
     return [Endpoint(parts.node, slot) for slot in range(count)]
 
 
-def one_hot(layer: Layer) -> Endpoint:
+def one_hot(layer: LayerCall) -> Endpoint:
     """Return 1 at each index, else 0."""
     if layer.kwargs.get("sparse"):
         raise Refusal("a sparse result")
@@ -152,7 +152,7 @@ def one_hot(layer: Layer) -> Endpoint:
     return layer.add("OneHot", "value", [indices, depth, *ends], axis=stated_axis(layer))
 
 
-def einsum(layer: Layer) -> Endpoint:
+def einsum(layer: LayerCall) -> Endpoint:
     """Return a product by an equation."""
     operands = several_arguments(layer, layer.args)
     return layer.add("Einsum", "value", operands, equation=layer.kwargs["subscripts"], N=len(operands))
@@ -161,11 +161,11 @@ def einsum(layer: Layer) -> Endpoint:
 Pairs = tuple[Sequence[int], Sequence[int]]
 
 
-def _make_product(stated_pairs: Callable[[Layer], Callable[[int, int], Pairs]]) -> Build:
+def _make_product(stated_pairs: Callable[[LayerCall], Callable[[int, int], Pairs]]) -> Build:
     """Sums of products over pairs of axes, the other axes of both values behind each other. The pairs of an operation
     follow from the ranks of both values."""
 
-    def product(layer: Layer) -> Endpoint:
+    def product(layer: LayerCall) -> Endpoint:
         axes_of = stated_pairs(layer)
 
         def import_product(node: ImportNode) -> Imported:
@@ -188,7 +188,7 @@ def _make_product(stated_pairs: Callable[[Layer], Callable[[int, int], Pairs]]) 
     return product
 
 
-def _pairs_of_tensordot(layer: Layer) -> Callable[[int, int], Pairs]:
+def _pairs_of_tensordot(layer: LayerCall) -> Callable[[int, int], Pairs]:
     stated = layer.kwargs.get("axes", 2)
     if isinstance(stated, int):
         return lambda left, _: (range(left - stated, left), range(stated))
@@ -198,20 +198,20 @@ def _pairs_of_tensordot(layer: Layer) -> Callable[[int, int], Pairs]:
     return lambda *_: (firsts, seconds)
 
 
-def outer(layer: Layer) -> Endpoint:
+def outer(layer: LayerCall) -> Endpoint:
     """Return each element of one value times each of another."""
     left, right = align_operands(layer)
     column = layer.add("Reshape", "column", [left, layer.constant("column_shape", [-1, 1])])
     return layer.add("Mul", "value", [column, flatten(layer, right)])
 
 
-def vdot(layer: Layer) -> Endpoint:
+def vdot(layer: LayerCall) -> Endpoint:
     """Return the sum of the products of all elements."""
     products = layer.add("Mul", "products", [flatten(layer, side) for side in align_operands(layer)])
     return layer.add("Sum", "value", [products, layer.constant("axes", [0])], keep_dims=False)
 
 
-def append(layer: Layer) -> Endpoint:
+def append(layer: LayerCall) -> Endpoint:
     """Return one value behind another, along an axis or all elements of both."""
     pair, axes = align_operands(layer), stated_axes(layer)
     if axes is None:
@@ -219,7 +219,7 @@ def append(layer: Layer) -> Endpoint:
     return layer.add("ConcatV2", "value", [*pair, layer.constant("axis", (axes or [0])[0])], N=2)
 
 
-def broadcast_to(layer: Layer) -> Endpoint:
+def broadcast_to(layer: LayerCall) -> Endpoint:
     """Repeat a value along axes of size 1, and along new ones in front."""
     shape = layer.constant("shape", whole_numbers(layer.kwargs["shape"], "the sizes"))
     return layer.add("BroadcastTo", "value", [tensor_argument(layer), shape])
@@ -229,7 +229,7 @@ def _make_flip(axis: int) -> Build:
     return lambda layer: layer.add("ReverseV2", "value", [tensor_argument(layer), layer.constant("axes", [axis])])
 
 
-def rotate(layer: Layer) -> Endpoint:
+def rotate(layer: LayerCall) -> Endpoint:
     """Return a quarter turn in the plane of two axes: the axes exchanged, and one of them back to front."""
     turns, axes = int(layer.kwargs.get("k", 1)) % 4, stated_axes(layer, "axes") or [0, 1]
     data = tensor_argument(layer)
@@ -251,7 +251,7 @@ def rotate(layer: Layer) -> Endpoint:
 
 
 def _make_triangle_row(*, lower: bool) -> Build:
-    def triangle(layer: Layer) -> Endpoint:
+    def triangle(layer: LayerCall) -> Endpoint:
         k = layer.kwargs.get("k") or 0
         def import_triangle(node: ImportNode) -> Imported:
             return node.emit(Trilu(upper=not lower), node.input(0), node.constant(int(k), DType.INT64))
@@ -261,7 +261,7 @@ def _make_triangle_row(*, lower: bool) -> Build:
     return triangle
 
 
-def full_like(layer: Layer) -> Endpoint:
+def full_like(layer: LayerCall) -> Endpoint:
     """Return a number for each element of a value."""
     number, dtype = argument(layer, 1, "fill_value"), layer.kwargs.get("dtype")
     if not isinstance(number, int | float):
@@ -275,7 +275,7 @@ def full_like(layer: Layer) -> Endpoint:
 
 
 def _make_concat(axis: int) -> Build:
-    def joined(layer: Layer) -> Endpoint:
+    def joined(layer: LayerCall) -> Endpoint:
         operands = several_arguments(layer, first_argument(layer))
         return layer.add("ConcatV2", "value", [*operands, layer.constant("axis", axis)], N=len(operands))
 
@@ -283,7 +283,7 @@ def _make_concat(axis: int) -> Build:
 
 
 def _make_block_row(op: str) -> Build:
-    def on_blocks(layer: Layer) -> Endpoint:
+    def on_blocks(layer: LayerCall) -> Endpoint:
         layout = "NCHW" if layer.kwargs.get("data_format") == "channels_first" else "NHWC"
         size = layer.kwargs["block_size"]
         return layer.add(op, "value", [tensor_argument(layer)], block_size=size, data_format=layout)

@@ -12,7 +12,7 @@ from graphir.converters.tensorflow.importing.layout import Layout, channels_firs
 from graphir.converters.tensorflow.importing.ops.convolution import import_conv, import_depthwise_conv
 from graphir.converters.tensorflow.importing.ops.pooling import import_pool
 from graphir.converters.tensorflow.keras.activations import activated
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.errors import FormatError
 from graphir.graph import Value
 from graphir.ops.convolution import ConvTranspose
@@ -24,7 +24,7 @@ CONVOLUTIONS = {2: "Conv2D", 3: "Conv3D"}
 POOLS = {("Max", 2): "MaxPool", ("Max", 3): "MaxPool3D", ("Avg", 2): "AvgPool", ("Avg", 3): "AvgPool3D"}
 
 
-def _add_bias(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
+def _add_bias(layer: LayerCall, value: Endpoint, slot: int) -> Endpoint:
     """Return the value with the layer's bias, behind its activation."""
     if layer.config.get("use_bias", True):
         form = "NCHW" if layer.channels_first else "NHWC"
@@ -32,7 +32,7 @@ def _add_bias(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
     return activated(layer, value)
 
 
-def _window(layer: Layer, axes: int) -> dict[str, Any]:
+def _window(layer: LayerCall, axes: int) -> dict[str, Any]:
     """Return the attributes of a convolution. `causal` pads in front so that no result sees what comes after it."""
     strides, dilations = (layer.numbers(key, axes) for key in ("strides", "dilation_rate"))
     attrs: dict[str, Any] = {
@@ -47,7 +47,7 @@ def _window(layer: Layer, axes: int) -> dict[str, Any]:
     return {**attrs, "padding": "EXPLICIT", "explicit_paddings": tuple(side for pair in pads for side in pair)}
 
 
-def convolve(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
+def convolve(layer: LayerCall, axes: int, kernel: Endpoint) -> Endpoint:
     """Return a convolution with a kernel (K..., in, out)."""
     attrs = _window(layer, axes)
     if axes == 1:
@@ -55,7 +55,7 @@ def convolve(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
     return layer.add(CONVOLUTIONS[axes], "convolution", [layer.data, kernel], **attrs)
 
 
-def _make_convolution(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_convolution(axes: int) -> Callable[[LayerCall], Endpoint]:
     return lambda layer: _add_bias(layer, convolve(layer, axes, layer.weight(0, "kernel")), 1)
 
 
@@ -63,18 +63,18 @@ def _on_one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction
     return lambda node: function(node, 1)
 
 
-def convolve_depthwise(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
+def convolve_depthwise(layer: LayerCall, axes: int, kernel: Endpoint) -> Endpoint:
     """Return a convolution of each channel by itself, with a kernel (K..., channels, results of each)."""
     if axes == 1:
         return layer.apply(_on_one_axis(import_depthwise_conv), "depthwise", [layer.data, kernel], **_window(layer, 1))
     return layer.add("DepthwiseConv2dNative", "depthwise", [layer.data, kernel], **_window(layer, 2))
 
 
-def _make_depthwise(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_depthwise(axes: int) -> Callable[[LayerCall], Endpoint]:
     return lambda layer: _add_bias(layer, convolve_depthwise(layer, axes, layer.weight(0, "kernel")), 1)
 
 
-def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpoint) -> Endpoint:
+def convolve_separably(layer: LayerCall, axes: int, deep: Endpoint, pointwise: Endpoint) -> Endpoint:
     """Return a depthwise convolution and one with windows of one element."""
     first = convolve_depthwise(layer, axes, deep)
     ones = {"strides": (1,) * (axes + 2), "padding": "VALID", "data_format": layer.data_format(axes)}
@@ -83,18 +83,18 @@ def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpo
     return layer.add("Conv2D", "pointwise", [first, pointwise], **ones)
 
 
-def _make_separable(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_separable(axes: int) -> Callable[[LayerCall], Endpoint]:
 
 
-    def separable(layer: Layer) -> Endpoint:
+    def separable(layer: LayerCall) -> Endpoint:
         kernels = layer.weight(0, "depthwise_kernel"), layer.weight(1, "pointwise_kernel")
         return _add_bias(layer, convolve_separably(layer, axes, *kernels), 2)
 
     return separable
 
 
-def _make_transposed(axes: int) -> Callable[[Layer], Endpoint]:
-    def transposed(layer: Layer) -> Endpoint:
+def _make_transposed(axes: int) -> Callable[[LayerCall], Endpoint]:
+    def transposed(layer: LayerCall) -> Endpoint:
         strides, kernel, dilations = (layer.numbers(key, axes) for key in ("strides", "kernel_size", "dilation_rate"))
         if max(dilations) > 1 and (max(strides) > 1 or layer.config.get("output_padding") is not None):
             raise Refusal("a transposed convolution with dilation and stride, which Keras does not define alike")
@@ -134,7 +134,7 @@ def _import_transposed(op: ConvTranspose, layout: Layout) -> ImportFunction:
     return import_transposed
 
 
-def pool(layer: Layer, axes: int, kind: str) -> Endpoint:
+def pool(layer: LayerCall, axes: int, kind: str) -> Endpoint:
     """Return the largest ("Max") or the mean ("Avg") of each window."""
     size = layer.numbers("pool_size", axes, 2)
     strides = size if layer.config.get("strides") is None else layer.numbers("strides", axes)
@@ -153,12 +153,12 @@ def pool(layer: Layer, axes: int, kind: str) -> Endpoint:
     return layer.apply(import_one_axis, "pool", [layer.data], **attrs)
 
 
-def _make_pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
+def _make_pooling(kind: str, axes: int) -> Callable[[LayerCall], Endpoint]:
     return lambda layer: pool(layer, axes, kind)
 
 
-def _make_global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
-    def pooling(layer: Layer) -> Endpoint:
+def _make_global_pooling(op: str, axes: int) -> Callable[[LayerCall], Endpoint]:
+    def pooling(layer: LayerCall) -> Endpoint:
         first = 2 if layer.channels_first else 1
         spatial = layer.constant("axes", list(range(first, first + axes)))
         keep = bool(layer.config.get("keepdims", False))
@@ -174,7 +174,7 @@ def _make_global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
     return pooling
 
 
-def _read_pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
+def _read_pairs(layer: LayerCall, key: str, axes: int) -> list[list[int]]:
     """Return (before, after) of the spatial axes, from one number, one for each, or pairs."""
     setting = layer.config[key]
     if isinstance(setting, int):
@@ -186,8 +186,8 @@ def _read_pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
     return [[side, side] if isinstance(side, int) else list(side) for side in setting]
 
 
-def _make_zero_padding(axes: int) -> Callable[[Layer], Endpoint]:
-    def zero_padding(layer: Layer) -> Endpoint:
+def _make_zero_padding(axes: int) -> Callable[[LayerCall], Endpoint]:
+    def zero_padding(layer: LayerCall) -> Endpoint:
         pads = _read_pairs(layer, "padding", axes)
         rows = [[0, 0], [0, 0], *pads] if layer.channels_first else [[0, 0], *pads, [0, 0]]
         return layer.add("Pad", "pad", [layer.data, layer.constant("pads", rows)])
@@ -195,8 +195,8 @@ def _make_zero_padding(axes: int) -> Callable[[Layer], Endpoint]:
     return zero_padding
 
 
-def _make_cropping(axes: int) -> Callable[[Layer], Endpoint]:
-    def cropping(layer: Layer) -> Endpoint:
+def _make_cropping(axes: int) -> Callable[[LayerCall], Endpoint]:
+    def cropping(layer: LayerCall) -> Endpoint:
         margins = _read_pairs(layer, "cropping", axes)
         first = 2 if layer.channels_first else 1
         begin, end, open_ends = [0] * (axes + 2), [0] * (axes + 2), (1 << (axes + 2)) - 1
@@ -215,8 +215,8 @@ def _make_cropping(axes: int) -> Callable[[Layer], Endpoint]:
 MODES = {"nearest": (ResizeMode.NEAREST, NearestMode.FLOOR), "bilinear": (ResizeMode.LINEAR, NearestMode.FLOOR)}
 
 
-def _make_up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
-    def up_sampling(layer: Layer) -> Endpoint:
+def _make_up_sampling(axes: int) -> Callable[[LayerCall], Endpoint]:
+    def up_sampling(layer: LayerCall) -> Endpoint:
         factors = tuple(float(number) for number in layer.numbers("size", axes, 2))
         stated = layer.config.get("interpolation", "nearest")
         if stated not in MODES:
@@ -237,7 +237,7 @@ def _make_up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
 RESIZERS = {"bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "bicubic": "ResizeBicubic"}
 
 
-def resizing(layer: Layer) -> Endpoint:
+def resizing(layer: LayerCall) -> Endpoint:
     """Resize images (N, H, W, C)."""
     stated = layer.config.get("interpolation", "bilinear")
     odd = [key for key in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if layer.config.get(key)]
@@ -255,7 +255,7 @@ def resizing(layer: Layer) -> Endpoint:
     return value
 
 
-def center_crop(layer: Layer) -> Endpoint:
+def center_crop(layer: LayerCall) -> Endpoint:
     """Return the middle of images (N, H, W, C) that are large enough."""
     wanted = (layer.config["height"], layer.config["width"])
     first = 2 if layer.channels_first else 1
@@ -276,12 +276,12 @@ def center_crop(layer: Layer) -> Endpoint:
 
 
 def _name_by_axes(
-    name: str, build: Callable[[int], Callable[[Layer], Endpoint]], axes: Sequence[int] = (1, 2, 3)
-) -> Mapping[str, Callable[[Layer], Any]]:
+    name: str, build: Callable[[int], Callable[[LayerCall], Endpoint]], axes: Sequence[int] = (1, 2, 3)
+) -> Mapping[str, Callable[[LayerCall], Any]]:
     return {name.format(count): build(count) for count in axes}
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     **_name_by_axes("Conv{}D", _make_convolution),
     **_name_by_axes("Conv{}DTranspose", _make_transposed),
     **_name_by_axes("DepthwiseConv{}D", _make_depthwise, (1, 2)),

@@ -12,7 +12,7 @@ from graphir.converters.kernel.dropout import dropped
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.decisions import DecisionKind
 from graphir.ops.activation import Noise
 from graphir.ops.normalization import BatchNormalization
@@ -30,20 +30,20 @@ NOISES = {
 }
 
 
-def dropout(layer: Layer) -> Endpoint:
+def dropout(layer: LayerCall) -> Endpoint:
     """Dropout with the rate of the layer; its mask is shared along axes where `noise_shape` states 1. Other sizes there
     are those of the data."""
     return _drop(layer, [axis for axis, size in enumerate(layer.config.get("noise_shape") or ()) if size == 1])
 
 
-def spatial_dropout(layer: Layer) -> Endpoint:
+def spatial_dropout(layer: LayerCall) -> Endpoint:
     """Dropout of whole channels: its mask is shared along the axes of space."""
     space = int(layer.class_name[-2])
     first = 2 if layer.channels_first else 1
     return _drop(layer, range(first, first + space))
 
 
-def noise(layer: Layer) -> Endpoint:
+def noise(layer: LayerCall) -> Endpoint:
     """Noise of another distribution. An AlphaDropout whose mask is shared along axes is left out."""
     name, kind = NOISES[layer.class_name]
     if 1 in (layer.config.get("noise_shape") or ()):
@@ -51,7 +51,7 @@ def noise(layer: Layer) -> Endpoint:
     return layer.apply(partial(_import_dropout, float(layer.config[name]), (), noise=kind), "noise", [layer.data])
 
 
-def _drop(layer: Layer, shared: Sequence[int]) -> Endpoint:
+def _drop(layer: LayerCall, shared: Sequence[int]) -> Endpoint:
     rate = float(layer.config.get("rate", 0.5))
     return layer.apply(partial(_import_dropout, rate, shared), "dropout", [layer.data])
 
@@ -62,7 +62,7 @@ def _import_dropout(
     return dropped(node, node.input(0), rate, shared, noise)
 
 
-def left_out(layer: Layer) -> Endpoint:
+def left_out(layer: LayerCall) -> Endpoint:
     """Return the data; a decision names the layer, which acts in training only."""
     return layer.apply(partial(_import_left_out, layer.class_name), "inference", [layer.data])
 
@@ -72,7 +72,7 @@ def _import_left_out(class_name: str, node: ImportNode) -> Imported:
     return node.input(0)
 
 
-def batch_normalization(layer: Layer) -> Endpoint:
+def batch_normalization(layer: LayerCall) -> Endpoint:
     """Batch normalization along one axis, as a node of its own. A gamma or beta that the layer has not is constant."""
     axis = layer.config.get("axis", -1)
     axes = [axis] if isinstance(axis, int) else list(axis)
@@ -115,7 +115,7 @@ def _import_batch_normalization(
     ).outputs[0]  # fmt: skip
 
 
-LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+LAYERS: Mapping[str, Callable[[LayerCall], Any]] = {
     "BatchNormalization": batch_normalization,
     "Dropout": dropout,
     **{f"SpatialDropout{space}D": spatial_dropout for space in (1, 2, 3)},

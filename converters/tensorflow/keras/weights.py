@@ -16,20 +16,20 @@ from graphir.tensor import Tensor
 PYTHON_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 
 
-class Weights(Protocol):
+class LayerWeights(Protocol):
     """The weights of a model, of a layer, or of a part of one."""
 
     def tensors(self) -> list[Tensor]:
         """Return all weights, in Keras's order."""
 
-    def part(self, attribute: str, index: int = 0, parts: int = 1) -> Weights:
+    def part(self, attribute: str, index: int = 0, parts: int = 1) -> LayerWeights:
         """Return the weights of an object that a layer holds; where weights have names only, the `index`-th of equal
         parts."""
 
-    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[LayerWeights]:
         """Return the weights of the layers of a model, stated as (name, class)."""
 
-    def count_from(self, start: int, count: int, *path: str) -> Weights:
+    def count_from(self, start: int, count: int, *path: str) -> LayerWeights:
         """Return the weights of one of several different objects that a layer holds, at this path, or by their
         number."""
 
@@ -55,13 +55,13 @@ class StoredByClass:
         names = (attribute, f"_{attribute}", attribute.removeprefix("_"))
         return StoredByClass(next((group for group in map(self._find_group, names) if group is not None), None))
 
-    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[LayerWeights]:
         """Return the groups of the model's layers."""
         groups = self._find_group("layers")
         if groups is None:
             groups = self._find_group("_layer_checkpoint_dependencies")
         counts: Counter[str] = Counter()
-        stored: list[Weights] = []
+        stored: list[LayerWeights] = []
         for _, class_name in entries:
             snake = _snake_case(PYTHON_CLASSES.get(class_name, class_name))
             key = f"{snake}_{counts[snake]}" if counts[snake] else snake
@@ -114,7 +114,7 @@ class StoredByName:
         """Return the weights from that number on."""
         return StoredByName(self._tensors[start : start + count], self._owner)
 
-    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[LayerWeights]:
         """Return the weights whose name has the layer's name in it, by layer. Raises FormatError for a weight of no
         layer."""
         names = {name for name, _ in entries}
@@ -146,7 +146,7 @@ class StoredInGroups:
         """Return this: a model has no parts but its layers."""
         return self
 
-    def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
+    def layers(self, entries: Sequence[tuple[str, str]]) -> list[LayerWeights]:
         """Return the groups of the layers."""
         return [StoredByName(self._group(name), name) for name, _ in entries]
 

@@ -18,12 +18,12 @@ from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras import spatial
 from graphir.converters.tensorflow.keras.arguments import first_argument, operand, stated_shape, tensor_argument
 from graphir.converters.tensorflow.keras.config import Settings
-from graphir.converters.tensorflow.keras.context import Layer
+from graphir.converters.tensorflow.keras.context import LayerCall
 from graphir.ops.shape import Pad
 from graphir.ops.slicing import Slice
 from graphir.safety.limits import charge_elements
 
-Build = Callable[[Layer], Any]
+Build = Callable[[LayerCall], Any]
 # What the layers call the settings of windows; an operation's other arguments are read by its row.
 _SETTINGS = (
     "antialias", "crop_to_aspect_ratio", "data_format", "dilation_rate", "height", "interpolation",
@@ -31,17 +31,17 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def _to_layer(layer: Layer, **more: Any) -> Layer:
+def _to_layer(layer: LayerCall, **more: Any) -> LayerCall:
     """Return the call as one of a layer with these settings."""
     stated = {key: layer.kwargs[key] for key in _SETTINGS if key in layer.kwargs}
     return replace(layer, config=Settings({**stated, **more}, layer.name), args=[first_argument(layer)])
 
 
-def _make_window_row(build: Callable[[Layer, int, Layer], Endpoint], most: int = 3) -> Build:
+def _make_window_row(build: Callable[[LayerCall, int, LayerCall], Endpoint], most: int = 3) -> Build:
     """Return an operation over all axes between batch and channels: on the layer, their number and the operation's
     call."""
 
-    def windowed(layer: Layer) -> Endpoint:
+    def windowed(layer: LayerCall) -> Endpoint:
         axes = len(stated_shape(layer)) - 2
         if not 1 <= axes <= most:
             raise Refusal(f"{axes} axes between batch and channels, expected 1 to {most}")
@@ -50,7 +50,7 @@ def _make_window_row(build: Callable[[Layer, int, Layer], Endpoint], most: int =
     return windowed
 
 
-def resize(layer: Layer) -> Endpoint:
+def resize(layer: LayerCall) -> Endpoint:
     """Resize images (N, H, W, C)."""
     size = layer.kwargs["size"]
     if len(stated_shape(layer)) != 4 or not isinstance(size, list) or len(size) != 2:
@@ -60,12 +60,12 @@ def resize(layer: Layer) -> Endpoint:
     return spatial.resizing(_to_layer(layer, height=size[0], width=size[1]))
 
 
-def _image_axes(layer: Layer) -> tuple[int, int]:
+def _image_axes(layer: LayerCall) -> tuple[int, int]:
     """Return where height and width are, counted from the end."""
     return (-2, -1) if layer.kwargs.get("data_format") == "channels_first" else (-3, -2)
 
 
-def _make_margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, int]]]:
+def _make_margins(layer: LayerCall, kind: str) -> Callable[[ImportNode], list[tuple[int, int]]]:
     """Return a function that gives (before, after) of height and width; a size that is to result may stand for one."""
     stated = [
         (*(layer.kwargs.get(f"{side}_{kind}") for side in sides), layer.kwargs.get(f"target_{name}"))
@@ -88,7 +88,7 @@ def _make_margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[
     return margins
 
 
-def pad_images(layer: Layer) -> Endpoint:
+def pad_images(layer: LayerCall) -> Endpoint:
     """Return images with a border of zeros."""
     margins, axes = _make_margins(layer, "padding"), _image_axes(layer)
 
@@ -103,7 +103,7 @@ def pad_images(layer: Layer) -> Endpoint:
     return layer.apply(import_padded, "value", [tensor_argument(layer)])
 
 
-def crop_images(layer: Layer) -> Endpoint:
+def crop_images(layer: LayerCall) -> Endpoint:
     """Return images without a border."""
     margins, axes = _make_margins(layer, "cropping"), _image_axes(layer)
 
@@ -116,7 +116,7 @@ def crop_images(layer: Layer) -> Endpoint:
     return layer.apply(import_cropped, "value", [tensor_argument(layer)])
 
 
-def _count_channels(layer: Layer) -> int:
+def _count_channels(layer: LayerCall) -> int:
     """Return how many channels images with channels last have. Raises Refusal for others, and where it is not
     stated."""
     count = stated_shape(layer)[-1]
@@ -125,7 +125,7 @@ def _count_channels(layer: Layer) -> int:
     return count
 
 
-def grayscale(layer: Layer) -> Endpoint:
+def grayscale(layer: LayerCall) -> Endpoint:
     """Return red, green and blue in one channel."""
     if _count_channels(layer) == 1:
         return layer.add("Identity", "value", [tensor_argument(layer)])
@@ -135,7 +135,7 @@ def grayscale(layer: Layer) -> Endpoint:
 
 
 def _make_colour_row(op: str) -> Build:
-    def of_colours(layer: Layer) -> Endpoint:
+    def of_colours(layer: LayerCall) -> Endpoint:
         if _count_channels(layer) != 3:
             raise Refusal(f"{_count_channels(layer)} channels, expected 3")
         return layer.add(op, "value", [tensor_argument(layer)])
@@ -147,7 +147,7 @@ def _numbers(stated: Any, axes: int) -> list[int]:
     return [stated] * axes if isinstance(stated, int) else list(stated)
 
 
-def patches(layer: Layer) -> Endpoint:
+def patches(layer: LayerCall) -> Endpoint:
     """Return the elements of each window as one vector."""
     _count_channels(layer)
     axes = len(stated_shape(layer)) - 2
@@ -166,7 +166,7 @@ def patches(layer: Layer) -> Endpoint:
     )  # fmt: skip
 
 
-def gaussian_blur(layer: Layer) -> Endpoint:
+def gaussian_blur(layer: LayerCall) -> Endpoint:
     """Return a convolution of each channel with a bell in both axes."""
     channels = _count_channels(layer)
     if len(stated_shape(layer)) != 4:

@@ -17,7 +17,7 @@ UNUSED = ("compile_config", "build_config")
 MODULES = re.compile(r"(keras|tf_keras|tensorflow\.(python\.)?keras|builtins)(\.\w+)*")
 
 
-class Refused(Exception):
+class RefusedModel(Exception):
     """A model that is not run, and why."""
 
 
@@ -41,7 +41,7 @@ def needed(nodes, wanted, fed):
         if name in names:
             continue
         if name not in nodes:
-            raise Refused("the graph has no node " + name)
+            raise RefusedModel("the graph has no node " + name)
         names.add(name)
         pending += [reference for reference in nodes[name].input if tensor_of(reference) not in fed]
     return names
@@ -71,14 +71,14 @@ def reached_functions(nodes, functions, allowed):
         node = pending.pop()
         for name in called(node, functions) - reached:
             if name not in functions:
-                raise Refused("node %s calls the function %s, which is not in the library" % (node.name, name))
+                raise RefusedModel("node %s calls the function %s, which is not in the library" % (node.name, name))
             reached.add(name)
             pending += functions[name].node_def
         if node.op not in functions and node.op not in allowed:
             refused.setdefault(node.op, []).append(node.name)
     if refused:
         shown = "; ".join("%s (%s)" % (op, ", ".join(names[:3])) for op, names in sorted(refused.items()))
-        raise Refused("operators that are not on the list of those without effects: " + shown)
+        raise RefusedModel("operators that are not on the list of those without effects: " + shown)
     return reached
 
 
@@ -157,9 +157,9 @@ def check_object(entry, name, config, classes, functions):
     module, registered = entry.get("module"), entry.get("registered_name")
     known = classes | {"function", "TFOpLambda", "SlicingOpLambda"}
     if not isinstance(name, str) or name not in known or registered not in (None, name):
-        raise Refused("the class %r is not on the list of Keras's own" % (registered or name))
+        raise RefusedModel("the class %r is not on the list of Keras's own" % (registered or name))
     if module is not None and not MODULES.fullmatch(str(module)):
-        raise Refused("the class %s of the module %r, which is not Keras's" % (name, module))
+        raise RefusedModel("the class %s of the module %r, which is not Keras's" % (name, module))
     symbol = config if name == "function" else config.get("function") if isinstance(config, dict) else None
     if (name not in classes or symbol is not None) and not (isinstance(symbol, str) and symbol in functions):
-        raise Refused("%s names the function %r, which is not on the list" % (name, symbol))
+        raise RefusedModel("%s names the function %r, which is not on the list" % (name, symbol))

@@ -32,7 +32,7 @@ CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 write_array = np.lib.format.write_array
 
 
-class Session:
+class GraphSession:
     """A graph in a session. `feeds` says where what is fed for a tensor goes; `state` has for each variable what it is
     fed at, what sets and what reads it. Whatever is fetched, the `outputs` are computed, so that it is set as they do.
     """
@@ -190,7 +190,7 @@ def open_session(tf, kind, model, allowed, folder):
     with session.graph.as_default():
         v1.import_graph_def(part, name="")
     load_variables(tf, session, {node.name for node in part.node}, allowed["variables"], folder)
-    return Session(session, feed_names, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
+    return GraphSession(session, feed_names, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
 
 
 def inlined(tf, graph):

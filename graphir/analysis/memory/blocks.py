@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .program import PLANNED, Program, Step
+from .program import PLANNED, OperatorRun, Program
 
 
 def colour_steps(program: Program, count: int) -> list[int]:
@@ -136,7 +136,7 @@ class _Planner:
                     self._release(block, number)
         return Blocks(tuple(self.sizes), tuple(self.block))
 
-    def _share(self, step: Step) -> None:
+    def _share(self, step: OperatorRun) -> None:
         """Give outputs the blocks of inputs, where the operator works in place."""
         taken: set[int] = set()
         tensors = self.program.tensors
@@ -156,7 +156,7 @@ class _Planner:
                 self.block[output] = block
                 self.count[block] += self.reads[output]
 
-    def _request(self, number: int, step: Step) -> None:
+    def _request(self, number: int, step: OperatorRun) -> None:
         """Give the outputs that have no block one, the largest first."""
         outputs = enumerate(step.outputs)
         indices = [index for index, output in outputs if self.planned[output] and self.block[output] < 0]

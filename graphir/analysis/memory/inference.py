@@ -9,7 +9,7 @@ from graphir.safety.foreign_text import one_line
 from graphir.types import Shape, Sym, TensorType, Type
 
 from .liveness import find_liveness
-from .program import Held, Kind, Program, Step
+from .program import Held, OperatorRun, Program, TensorKind
 
 _SHOWN = 5
 _VIEW = ((0, 0, True),)
@@ -36,9 +36,9 @@ class _Walk:
         graph = self.graph
         outputs = set(graph.outputs)
         for value in graph.inputs:
-            self._place(value, Kind.INPUT)
+            self._place(value, TensorKind.INPUT)
         for value in graph.parameters:
-            self._place(value, Kind.PARAMETER)
+            self._place(value, TensorKind.PARAMETER)
         for node in graph.nodes:
             self._step(node, outputs)
         if self.unknown:
@@ -56,16 +56,18 @@ class _Walk:
             inner = max(inner, peak)
             read += captured
         self.captured += [value for value in read if value not in self.numbers]
-        step = Step(node.name, node.op.name, [self.numbers[value] for value in read if value in self.numbers], [])
+        step = OperatorRun(
+            node.name, node.op.name, [self.numbers[value] for value in read if value in self.numbers], []
+        )
         for value in node.outputs:
             if value.index == 0 or value.uses or value in outputs:
-                step.outputs.append(self._place(value, Kind.ACTIVATION, number))
+                step.outputs.append(self._place(value, TensorKind.ACTIVATION, number))
         if node.op.rounding is Rounding.VIEWS and node.inputs and node.inputs[0] in self.numbers:
             step.in_place = _VIEW
         if inner:
             step.outputs.append(len(self.result.tensors))
             name = f"{node.name} (inside)"
-            self.result.tensors.append(Held(name, inner, 8, Kind.ACTIVATION, number, (inner,), "bytes"))
+            self.result.tensors.append(Held(name, inner, 8, TensorKind.ACTIVATION, number, (inner,), "bytes"))
         self.result.steps.append(step)
 
     def _subgraph_peak(self, graph: Graph) -> tuple[int, list[Value]]:
@@ -78,9 +80,9 @@ class _Walk:
         except ShapeError:
             self.unknown += walk.unknown
             return 0, walk.captured
-        return find_liveness(program).peak + program.bytes_of(Kind.INPUT), walk.captured
+        return find_liveness(program).peak + program.bytes_of(TensorKind.INPUT), walk.captured
 
-    def _place(self, value: Value, kind: Kind, producer: int = -1) -> int:
+    def _place(self, value: Value, kind: TensorKind, producer: int = -1) -> int:
         if value in self.numbers:
             return self.numbers[value]
         self.numbers[value] = len(self.result.tensors)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class TensorKind(StrEnum):
     """What a tensor is. Only activations and gradients take memory while the network runs."""
 
     INPUT = "input"
@@ -24,7 +24,7 @@ class Phase(StrEnum):
     BACKWARD = "backward"
 
 
-PLANNED = frozenset((Kind.ACTIVATION, Kind.GRADIENT))
+PLANNED = frozenset((TensorKind.ACTIVATION, TensorKind.GRADIENT))
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Held:
     name: str
     elements: int
     bits: int
-    kind: Kind
+    kind: TensorKind
     producer: int = -1
     shape: tuple[int, ...] = ()
     dtype: str = ""
@@ -50,7 +50,7 @@ class Held:
 
 
 @dataclass(slots=True)
-class Step:
+class OperatorRun:
     """One application of an operator: the tensors that it reads and makes, by their numbers.
 
     `in_place` are pairs (position of an input, position of an output) that may share their bytes, the third entry True
@@ -73,10 +73,10 @@ class Program:
     """Steps in the order of execution. `outputs` are the tensors that the caller gets, as often as it gets them."""
 
     tensors: list[Held] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[OperatorRun] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
 
-    def bytes_of(self, kind: Kind) -> int:
+    def bytes_of(self, kind: TensorKind) -> int:
         """Return the bytes of all tensors of a kind."""
         return sum(tensor.nbytes for tensor in self.tensors if tensor.kind == kind)
 

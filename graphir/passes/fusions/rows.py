@@ -94,7 +94,7 @@ def _rows_read(node: Node) -> list[Value]:
     return [first] if first is not None and _leading(first) == leading and all(others) else []
 
 
-def _parts(graph: Graph) -> list[Part]:
+def _parts(graph: Graph) -> list[RowPart]:
     """Return the connected parts of nodes that act on rows, without those of which none is a product."""
     read = {node: rows for node in graph.nodes if (rows := _rows_read(node))}
     heads: dict[Value, Value] = {}
@@ -111,12 +111,12 @@ def _parts(graph: Graph) -> list[Part]:
     nodes: dict[Value, list[Node]] = {}
     for node, rows in read.items():
         nodes.setdefault(head(rows[0]), []).append(node)
-    parts = [Part(graph, members, {node: read[node] for node in members}) for members in nodes.values()]
+    parts = [RowPart(graph, members, {node: read[node] for node in members}) for members in nodes.values()]
     return [part for part in parts if any(isinstance(node.op, MatMul) for node in part.nodes)]
 
 
 @mutable_record
-class Part:
+class RowPart:
     """Nodes of a graph, in order, that act on rows and are connected by the values that they read."""
 
     graph: Graph

@@ -88,7 +88,7 @@ FOLLOWS = Kept("its operands are float32", is_reported=False)
 BETWEEN = Kept("it stands between float32 layers, where it would cost two Casts", is_reported=False)
 
 
-class Choice:
+class HalfChoice:
     """The choice for a graph and the graphs inside it. `kept` holds the nodes that stay float32."""
 
     def __init__(

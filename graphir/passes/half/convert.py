@@ -13,7 +13,7 @@ from graphir.structure.record import record
 from graphir.structure.store import REWRITTEN
 from graphir.types import DType
 
-from .choice import WIDE, Choice
+from .choice import WIDE, HalfChoice
 from .numbers import form_of
 from .rebuild import Rebuilder, parameter_bytes
 
@@ -53,7 +53,7 @@ def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, flo
         options = HalfOptions(options)
     expect(graph, Graph, "the graph to convert")
     measurements = expect_mapping(measured or {}, "the measured numbers")
-    choice = Choice(graph, form_of(DType(options.dtype)), measurements, options.keep, options.io)
+    choice = HalfChoice(graph, form_of(DType(options.dtype)), measurements, options.keep, options.io)
     unmatched = [glob for glob in options.keep if glob not in choice.matched]
     if unmatched:
         raise ArgumentError(f"no layer that takes float32 is called {', '.join(unmatched)} (see `graphir layers`)")
@@ -65,7 +65,7 @@ def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, flo
 
 
 def _tell(
-    graph: Graph, converted: Graph, choice: Choice, builder: Rebuilder, options: HalfOptions, is_measured: bool
+    graph: Graph, converted: Graph, choice: HalfChoice, builder: Rebuilder, options: HalfOptions, is_measured: bool
 ) -> None:
     """The decisions: what became narrow, and why each layer that did not stayed."""
     dtype = choice.form.dtype

@@ -8,14 +8,14 @@ from graphir.ops.elementwise import Cast
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType, Type
 
-from .choice import WIDE, WIDE_SLOTS, Choice, Kept, all_nodes, reads
+from .choice import WIDE, WIDE_SLOTS, HalfChoice, Kept, all_nodes, reads
 from .numbers import narrowed
 
 
 class Rebuilder:
     """Builds the graph anew. What a value is in it is made once for each dtype that is asked for."""
 
-    def __init__(self, graph: Graph, choice: Choice) -> None:
+    def __init__(self, graph: Graph, choice: HalfChoice) -> None:
         self._choice = choice
         self._narrow = choice.form.dtype
         self._native: dict[Value, Value] = {}

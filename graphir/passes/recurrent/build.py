@@ -18,18 +18,18 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 from .cells import Cell
-from .terms import Bias, Function
+from .terms import Bias, GateFunction
 from .views import View
 
 Array = np.ndarray[Any, Any]
-DEFAULTS: dict[type, tuple[Function, ...]] = {
-    LSTM: (Function("Sigmoid"), Function("Tanh"), Function("Tanh")),
-    GRU: (Function("Sigmoid"), Function("Tanh")),
-    RNN: (Function("Tanh"),),
+DEFAULTS: dict[type, tuple[GateFunction, ...]] = {
+    LSTM: (GateFunction("Sigmoid"), GateFunction("Tanh"), GateFunction("Tanh")),
+    GRU: (GateFunction("Sigmoid"), GateFunction("Tanh")),
+    RNN: (GateFunction("Tanh"),),
 }
 
 
-class Layer:
+class LayerMaker:
     """One layer in the making; its nodes stand before the loop's, which `maker` names them after."""
 
     def __init__(self, maker: Body, before: Node, cell: Cell, dtype: DType) -> None:

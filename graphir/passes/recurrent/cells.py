@@ -13,7 +13,7 @@ from itertools import product
 from graphir.graph import Graph, Value
 from graphir.ops.recurrent import GRU, LSTM, RNN
 
-from .terms import Bias, Columns, Function, Other, Product, Scaled, Terms
+from .terms import Bias, BodyReader, Columns, GateFunction, Other, Product, Scaled
 from .views import Unlike, View
 
 Kind = type[RNN | GRU | LSTM]
@@ -23,7 +23,7 @@ Kind = type[RNN | GRU | LSTM]
 class Gate:
     """A function of x W + h R + biases, in an LSTM perhaps with the cell times a vector (the peephole)."""
 
-    function: Function
+    function: GateFunction
     x: Columns
     input_weight: View
     state_weight: View
@@ -41,7 +41,7 @@ class Cell:
 
     kind: Kind
     gates: tuple[Gate, ...]
-    functions: tuple[Function, ...]
+    functions: tuple[GateFunction, ...]
     slots: tuple[int, ...]
     after: Columns
     linear_before_reset: bool = False
@@ -84,7 +84,7 @@ class _Finder:
     """The matching of one body."""
 
     def __init__(self, body: Graph, states: Sequence[Value], following: Sequence[Value]) -> None:
-        self.terms = Terms(body)
+        self.terms = BodyReader(body)
         self.states = states
         self.following = following
 
@@ -224,7 +224,7 @@ class _Parts:
         self.products.remove(terms[0])
         return terms[0]
 
-    def gate(self, function: Function, state: Product) -> Gate:
+    def gate(self, function: GateFunction, state: Product) -> Gate:
         """Return the gate of what is left and the product with the state."""
         if len(self.products) != 1 or len(self.peepholes) > 1:
             raise Unlike(f"a gate takes {len(self.products)} inputs besides {state.left.value.name}")

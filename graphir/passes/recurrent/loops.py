@@ -17,16 +17,16 @@ from graphir.ops.control import Loop, Scan
 from graphir.ops.recurrent import LSTM, Direction
 from graphir.ops.shape import Transpose
 from graphir.passes.dead_code import remove_dead_code
-from graphir.passes.inline import Body, Names, take_place
+from graphir.passes.inline import Body, GraphNames, take_place
 from graphir.passes.outcome import Outcome
 from graphir.passes.rewrite import put_in_place
 from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType
 
-from .build import Layer
+from .build import LayerMaker
 from .cells import Cell, find_cells
 from .frames import Frame, frame_of, is_zero
 from .results import drop_whole_gathers, filling, forward_source, last_takers, reversals, take_last
-from .terms import Terms
+from .terms import BodyReader
 from .views import Unlike, through
 
 KIND = DecisionKind.RECURRENT_LOOP
@@ -47,7 +47,7 @@ def recognize_recurrent_loops(
     """
     if not _has_loops(graph):
         return Outcome()
-    outcome = _recognize(graph, graph, dtypes, layer_name, Names(graph))
+    outcome = _recognize(graph, graph, dtypes, layer_name, GraphNames(graph))
     if outcome:
         infer_graph(graph)
     return outcome
@@ -60,7 +60,7 @@ def _has_loops(graph: Graph) -> bool:
 
 
 def _recognize(
-    graph: Graph, root: Graph, dtypes: Collection[DType], layer_name: Callable[[str], str], names: Names
+    graph: Graph, root: Graph, dtypes: Collection[DType], layer_name: Callable[[str], str], names: GraphNames
 ) -> Outcome:
     outcome = Outcome()
     for node in list(graph.nodes):
@@ -93,7 +93,7 @@ class _Found:
 class _Recognition:
     """One loop."""
 
-    def __init__(self, graph: Graph, node: Node, name: str, names: Names) -> None:
+    def __init__(self, graph: Graph, node: Node, name: str, names: GraphNames) -> None:
         self.graph = graph
         self.node = node
         self.name = name
@@ -129,7 +129,7 @@ class _Recognition:
 
     def _order(self, frame: Frame, cells: list[Cell]) -> None:
         """The cells in an order in which each stands behind the one whose results it takes. Raises Unlike."""
-        terms = Terms(frame.body)
+        terms = BodyReader(frame.body)
         while cells:
             for cell in cells:
                 x = terms.source(cell.x)
@@ -161,7 +161,7 @@ class _Recognition:
 
         Raises Unlike for a result that no layer gives.
         """
-        terms, owners = Terms(frame.body), dict[int, _Found | None]()
+        terms, owners = BodyReader(frame.body), dict[int, _Found | None]()
         for slot, result in enumerate(self.node.outputs):
             if not result.is_needed:
                 continue
@@ -287,7 +287,7 @@ class _Recognition:
         """The layer, and its results without the axis of directions."""
         cell, dtype = recurrence.cell, self._sequence.dtype
         assert dtype is not None
-        layer = Layer(maker, self.node, cell, dtype)
+        layer = LayerMaker(maker, self.node, cell, dtype)
         if recurrence.sequence is None:
             sequence = _rows(recurrence.below)
         else:

@@ -57,7 +57,7 @@ Term = Product | Scaled | Other | Bias
 
 
 @dataclass(frozen=True)
-class Function:
+class GateFunction:
     """A function on each element, by the name that ONNX's recurrent operators have for it; None: it has no such."""
 
     name: str
@@ -65,13 +65,13 @@ class Function:
     beta: float | None = None
 
 
-LINEAR = Function("Affine", 1.0, 0.0)
+LINEAR = GateFunction("Affine", 1.0, 0.0)
 _PLAIN: dict[type, str] = {
     act.Sigmoid: "Sigmoid", act.Tanh: "Tanh", act.Relu: "Relu", act.Softsign: "Softsign", act.Softplus: "Softplus",
 }  # fmt: skip
 
 
-class Terms:
+class BodyReader:
     """The reader of one body."""
 
     def __init__(self, body: Graph) -> None:
@@ -225,7 +225,7 @@ class Terms:
             raise Unlike(f"{columns.value.name} is not 1 less a gate")
         return self.source(self.operand(node.inputs[1], columns))
 
-    def function(self, columns: Columns) -> tuple[Function, Columns]:
+    def function(self, columns: Columns) -> tuple[GateFunction, Columns]:
         """Return the function that gives the columns, and what it takes; without one the linear function."""
         columns = self.source(columns)
         node = self.inside(columns.value)
@@ -233,24 +233,24 @@ class Terms:
             return LINEAR, columns
         op, function = node.op, None
         if type(op) in _PLAIN:
-            function = Function(_PLAIN[type(op)])
+            function = GateFunction(_PLAIN[type(op)])
         elif isinstance(op, act.LeakyRelu | act.Elu):
-            function = Function(op.name, op.alpha)
+            function = GateFunction(op.name, op.alpha)
         elif isinstance(op, act.HardSigmoid):
-            function = Function(op.name, op.alpha, op.beta)
+            function = GateFunction(op.name, op.alpha, op.beta)
         if function is None:
             return self._hard_sigmoid(columns) or (LINEAR, columns)
         assert node.inputs[0] is not None
         return function, Columns(node.inputs[0], columns.start, columns.size)
 
-    def _hard_sigmoid(self, columns: Columns) -> tuple[Function, Columns] | None:
+    def _hard_sigmoid(self, columns: Columns) -> tuple[GateFunction, Columns] | None:
         """HardSigmoid as Clip with numbers added and multiplied before and behind it."""
         scale, shift, clipped = self._affine(columns)
         bounds = self._bounds(clipped)
         if bounds is None or shift or bounds[0] != 0 or np.float32(bounds[1]) * np.float32(scale) != 1:
             return None
         slope, added, inner = self._affine(bounds[2])
-        return Function("HardSigmoid", scale * slope, scale * added), inner
+        return GateFunction("HardSigmoid", scale * slope, scale * added), inner
 
     def _bounds(self, columns: Columns) -> tuple[float, float, Columns] | None:
         """Return the least and the largest number, and the matrix that is limited to them, by Clip or by Min and

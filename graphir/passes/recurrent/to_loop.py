@@ -16,7 +16,7 @@ from graphir.ops.linear import MatMul
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice, Split
-from graphir.passes.inline import Body, Names, take_place
+from graphir.passes.inline import Body, GraphNames, take_place
 from graphir.types import DType, TensorType, Type
 
 DEFAULTS = {RNN: ("Tanh",), GRU: ("Sigmoid", "Tanh"), LSTM: ("Sigmoid", "Tanh", "Tanh")}
@@ -32,7 +32,7 @@ FAR = -(2**31) + 1
 Make = Callable[[Value], Value]
 
 
-def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
+def write_as_loop(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     """Put a Loop for each direction, and what prepares its weights, in the place of an RNN, GRU or LSTM.
 
     It is a Scan where the number of steps is open. Returns the new nodes.

@@ -12,7 +12,7 @@ from graphir import memory
 from graphir.analysis.memory.blocks import Sharing, plan_blocks
 from graphir.analysis.memory.inference import inference_program
 from graphir.analysis.memory.liveness import alive_at, find_liveness
-from graphir.analysis.memory.program import Held, Kind, Phase, Program, Step
+from graphir.analysis.memory.program import Held, OperatorRun, Phase, Program, TensorKind
 from graphir.errors import GraphError, ShapeError
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
@@ -39,8 +39,8 @@ def network(batch: int | str = 4, dtype: DType = DType.FLOAT32) -> Graph:
 def test_lives_of_a_run() -> None:
     report = memory(network())
     assert report.peak == 2 * 4 * 16 * 4  # the product and its relu; the view takes nothing
-    assert report.program.bytes_of(Kind.INPUT) == 4 * 64 * 4
-    assert report.program.bytes_of(Kind.PARAMETER) == 64 * 16 * 4
+    assert report.program.bytes_of(TensorKind.INPUT) == 4 * 64 * 4
+    assert report.program.bytes_of(TensorKind.PARAMETER) == 64 * 16 * 4
     assert report.program.steps[report.liveness.peak_step].operator == "Relu"
     names = [report.program.tensors[held.tensor].name for held in report.at_peak]
     assert len(names) == 2
@@ -73,15 +73,15 @@ def test_a_shape_for_no_input() -> None:
 def test_training_of_a_graph_that_is_not_mxnet() -> None:
     report = memory(network(), training=True)
     assert {step.phase for step in report.program.steps} == {Phase.FORWARD, Phase.BACKWARD}
-    assert report.program.bytes_of(Kind.RETURNED) == 4 * 64 * 4 + 64 * 16 * 4
+    assert report.program.bytes_of(TensorKind.RETURNED) == 4 * 64 * 4 + 64 * 16 * 4
 
 
 def chain(sizes: list[int], *, views: bool = False) -> Program:
     """A program of steps in a row, each of which reads the result before."""
-    program = Program([Held("x", 1, 8, Kind.INPUT)])
+    program = Program([Held("x", 1, 8, TensorKind.INPUT)])
     for number, size in enumerate(sizes):
-        program.tensors.append(Held(f"t{number}", size, 8, Kind.ACTIVATION, number, (size,), "int8"))
-        step = Step(f"s{number}", "Op", [number], [number + 1], in_place=((0, 0, True),) if views else ())
+        program.tensors.append(Held(f"t{number}", size, 8, TensorKind.ACTIVATION, number, (size,), "int8"))
+        step = OperatorRun(f"s{number}", "Op", [number], [number + 1], in_place=((0, 0, True),) if views else ())
         program.steps.append(step)
     program.outputs = [len(sizes)]
     return program

@@ -10,7 +10,7 @@ import pytest
 
 from graphir.analysis.memory.recompute import integer
 from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, twice_by, walk
-from graphir.analysis.memory.recompute.problem import Choice, Problem, chain, evaluate, keep_all
+from graphir.analysis.memory.recompute.problem import Problem, RecomputeChoice, chain, evaluate, keep_all
 from graphir.errors import GraphirError
 from tests.growth import is_near_linear
 
@@ -36,7 +36,7 @@ def drawn(seed: int) -> Problem:
                    frozenset((count - 1,)))  # fmt: skip
 
 
-def every_choice(problem: Problem) -> list[Choice]:
+def every_choice(problem: Problem) -> list[RecomputeChoice]:
     """All sets of nodes that run twice."""
     count = len(problem.names)
     return [

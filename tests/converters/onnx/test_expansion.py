@@ -10,7 +10,7 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.expansion import expand
 from graphir.graph import Graph
 from graphir.ops.detection import BoxNMS
-from graphir.passes.inline import Names
+from graphir.passes.inline import GraphNames
 from graphir.types import DType, TensorType
 from tests.building import list_operators
 from tests.passes.written import graph_of, model_of, run
@@ -74,7 +74,7 @@ WITHOUT = [
 def expanded(graph: Graph) -> list[str]:
     """The operators that the last node becomes."""
     node = list(graph.nodes)[-1]
-    return [made.op.name for made in expand(graph, node, Names(graph))]
+    return [made.op.name for made in expand(graph, node, GraphNames(graph))]
 
 
 @pytest.mark.parametrize(("text", "expected"), EXPANDED)
@@ -110,7 +110,7 @@ def test_known_elements_reach_the_definition() -> None:
     graph = graph_of("""g (float[2,3,5] x) => (float[4,3,5] y) { s = Shape<start = 0, end = 1>(x)
         d = Add(s, s) y = CenterCropPad<axes = [0]>(x, d) }""")
     (node,) = [node for node in graph.nodes if node.op.name == "CenterCropPad"]
-    expand(graph, node, Names(graph))
+    expand(graph, node, GraphNames(graph))
     graph.check()
     assert str(graph["y"].type) == "float32[4, 3, 5]"
 
@@ -118,7 +118,7 @@ def test_known_elements_reach_the_definition() -> None:
 def test_new_nodes_know_what_they_were_made_for() -> None:
     graph = graph_of("g (float[2,3] x) => (float[2,3] y) { y = Mish(x) }")
     (node,) = graph.nodes
-    names = Names(graph)
+    names = GraphNames(graph)
     made = expand(graph, node, names)
     assert {names.ancestors[new] for new in made} == {node}
 

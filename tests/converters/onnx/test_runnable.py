@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.exporting.casts import EXACT, Kind
+from graphir.converters.onnx.exporting.casts import EXACT, CastKind
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops import elementwise as ir
@@ -233,14 +233,14 @@ def test_at_another_opset_only_exact_casts(text: str, operators: list[str]) -> N
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 PAIRS = [
     (kind, narrow, wide)
-    for kind in (Kind.MOVES, Kind.ORDERS, Kind.ADDS, Kind.COUNTS)
+    for kind in (CastKind.MOVES, CastKind.ORDERS, CastKind.ADDS, CastKind.COUNTS)
     for narrow in INTEGERS
     for wide in EXACT[kind].get(narrow, ())
 ]
 
 
 @pytest.mark.parametrize("kind, narrow, wide", PAIRS)
-def test_exact_casts_are_exact(kind: Kind, narrow: str, wide: str) -> None:
+def test_exact_casts_are_exact(kind: CastKind, narrow: str, wide: str) -> None:
     """Extremes and powers of two come back, and keep their order or their sums and products where that counts."""
     info = np.iinfo(narrow)
     powers = [1 << bit for bit in range(info.bits - 1)]
@@ -249,9 +249,9 @@ def test_exact_casts_are_exact(kind: Kind, narrow: str, wide: str) -> None:
     wider = numbers.astype(there)
     np.testing.assert_array_equal(wider.astype(narrow), numbers)
     a, b = (array.reshape(-1) for array in np.meshgrid(numbers, numbers))
-    if kind in (Kind.ORDERS, Kind.COUNTS):
+    if kind in (CastKind.ORDERS, CastKind.COUNTS):
         np.testing.assert_array_equal(a.astype(there) < b.astype(there), a < b)
-    if kind in (Kind.ADDS, Kind.COUNTS):
+    if kind in (CastKind.ADDS, CastKind.COUNTS):
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal((a.astype(there) * b.astype(there)).astype(narrow), a * b)
             np.testing.assert_array_equal((a.astype(there) - b.astype(there)).astype(narrow), a - b)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.schema.registry import canonical_names, operator_schema
-from graphir.converters.mxnet.schema.values import Parameter
+from graphir.converters.mxnet.schema.values import OperatorParameter
 from tests.equivalence.case import Case, Input
 from tests.equivalence.table import CASES
 from tests.fuzz.symbols.values import DTYPES, FLOATS, INTEGERS, RANGE_SCALARS, SCALARS, TAME_SCALARS, Mood, draw_values
@@ -243,7 +243,7 @@ def changed_attributes(op: str, attrs: Mapping[str, str], generator: np.random.G
     return found
 
 
-def _attribute(op: str, parameter: Parameter, stated: str | None, generator: np.random.Generator) -> str | None:
+def _attribute(op: str, parameter: OperatorParameter, stated: str | None, generator: np.random.Generator) -> str | None:
     """A value of the parameter's kind; None to leave it out."""
     kind = parameter.kind
     if not parameter.required and generator.random() < 0.1:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.fused import HALF_OF_INT32, Fused, Weights, inner, layer_weights
+from graphir.converters.mxnet.importing.fused import HALF_OF_INT32, Fused, QuantizedWeights, inner, layer_weights
 from graphir.converters.mxnet.importing.ops.quantized_products import (
     as_int32,
     fully_connected,
@@ -125,7 +125,7 @@ def _real_addend(node: ImportNode, fused: Fused, dtype: DType) -> Value:
 
 
 def _real_convolution(
-    node: ImportNode, fused: Fused, weights: Weights, how: tuple[DType, Known, Known]
+    node: ImportNode, fused: Fused, weights: QuantizedWeights, how: tuple[DType, Known, Known]
 ) -> Value:
     """Return the convolution of what data and weight stand for, by their dtype and steps."""
     dtype, data_step, weight_step = how
@@ -137,7 +137,7 @@ def _real_convolution(
     return inner(node, fused.with_bias(weights.bias is not None), *operands)
 
 
-def _integers(node: ImportNode, fused: Fused, weights: Weights) -> Value:
+def _integers(node: ImportNode, fused: Fused, weights: QuantizedWeights) -> Value:
     """Return the integers' convolution, with the bias."""
     op = integer_convolution(fused.view(node))
     total = node.step(op, node.input(0), weights.integers, suffix="integers")
@@ -151,7 +151,7 @@ def _along_channels(node: ImportNode, vector: Known) -> Value:
     return node.constant(vector.reshape(-1, *(1,) * axes), DType.FLOAT32)
 
 
-def _as_integers(node: ImportNode, fused: Fused, weights: Weights, reach: Known) -> Sequence[Value]:
+def _as_integers(node: ImportNode, fused: Fused, weights: QuantizedWeights, reach: Known) -> Sequence[Value]:
     """Return the result as int32, and what it stands for by the range that MXNet gives it."""
     dtype = byte_dtype(node)
     steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
@@ -230,7 +230,7 @@ def _activated(node: ImportNode, fused: Fused, value: Value) -> Value:
     return value if fused.before is None else inner(node, fused.before, value)
 
 
-def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known) -> Weights:
+def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known) -> QuantizedWeights:
     """Weight and bias that the file holds as int8. A weight is made smaller where the bias would leave int32."""
     byte_dtype(node, 1, DType.INT8)
     first = fused.operands + 2
@@ -242,7 +242,7 @@ def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known
         byte_dtype(node, 2, DType.INT8)
         smaller, own, bias = _with_bias(node, elements, own, factor)
         weight = weight if smaller is elements else stored(node, smaller, DType.INT8, weight)
-    return Weights(weight, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
+    return QuantizedWeights(weight, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
 
 
 def _with_bias(node: ImportNode, elements: Known, own: Known, factor: Known) -> tuple[Known, Known, Known]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.kernel.importing import direct
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER, Sizes, Weights
+from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER, RecurrentWeights, Sizes
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.activation import Dropout
@@ -35,7 +35,7 @@ def import_rnn(node: ImportNode) -> list[Value]:
         )
     data = node.input(0)
     node.graph.refine(data, TensorType(None, (UNKNOWN, UNKNOWN, UNKNOWN)))
-    weights = Weights(node, Sizes(GATE_ORDER[mode], layers, directions, None, hidden, projected), data)
+    weights = RecurrentWeights(node, Sizes(GATE_ORDER[mode], layers, directions, None, hidden, projected), data)
     batch = data.shape[1] if data.shape is not None else UNKNOWN
     starts = [_state(node, 2, (layers * directions, batch, projected or hidden))]
     if mode == "lstm":

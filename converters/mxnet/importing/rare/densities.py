@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from graphir.converters.kernel.maker import Maker, NodeMaker, Step
+from graphir.converters.kernel.maker import Iteration, Maker, NodeMaker
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -253,13 +253,13 @@ def import_ctc_loss(node: ImportNode) -> Value:
     least = make.number(IMPOSSIBLE)
     until = None if data_lengths is None else make(Unsqueeze(), make(Cast(DType.INT64), data_lengths), make.vector(1))
 
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
+    def step(make: Maker, number: Value, states: Sequence[Value]) -> Iteration:
         (chances,) = states
         scores = make(LogSoftmax(axis=-1), make(Gather(0), data, number))
         one = make(Pad(), chances, make.vector(0, 1, 0, -1), least)
         two = make(Where(), may_skip, make(Pad(), chances, make.vector(0, 2, 0, -2), least), least)
         result = make(Add(), _log_sum(make, chances, one, two), make(GatherElements(1), scores, symbols))
-        return Step([result if until is None else make(Where(), make(Less(), number, until), result, chances)])
+        return Iteration([result if until is None else make(Where(), make(Less(), number, until), result, chances)])
 
     start = make(Expand(), make.constant([0.0, *[IMPOSSIBLE] * (2 * size)], DType.FLOAT32), make(Shape(), symbols))
     (chances,) = make.loop(steps, [start], step)

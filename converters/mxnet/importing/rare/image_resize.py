@@ -22,7 +22,7 @@ from graphir.converters.mxnet.importing.rare.image_sums import (
     NEAREST,
     UNIT,
     Array,
-    Axis,
+    ImageAxis,
     areas,
     cubic,
     matrix,
@@ -69,13 +69,13 @@ def import_cv_resize(node: ImportNode) -> Value:
     return _resized(node, *_axes(node, 3, wanted))
 
 
-def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[Axis, Axis]:
+def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[ImageAxis, ImageAxis]:
     result = [node.sizes_if_known(0, (axis,)) for axis in (rank - 3, rank - 2)]
     height, width = (None if size is None else size[0] for size in result)
-    return Axis(rank - 3, height, wanted[0]), Axis(rank - 2, width, wanted[1])
+    return ImageAxis(rank - 3, height, wanted[0]), ImageAxis(rank - 2, width, wanted[1])
 
 
-def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]:
+def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[ImageAxis, ImageAxis]:
     """The shorter side becomes `short`, the other one is cut to a whole number."""
     axes = (rank - 3, rank - 2)
     known = node.sizes_if_known(0, axes)
@@ -93,10 +93,10 @@ def _keeping_ratio(node: ImportNode, rank: int, short: int) -> tuple[Axis, Axis]
         node.step(ew.Div(), node.step(ew.Mul(), size, length, suffix="scaled"), least, suffix="size")
         for size in (height, width)
     ]
-    return Axis(axes[0], None, None, height, sizes[0]), Axis(axes[1], None, None, width, sizes[1])
+    return ImageAxis(axes[0], None, None, height, sizes[0]), ImageAxis(axes[1], None, None, width, sizes[1])
 
 
-def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
+def _resized(node: ImportNode, rows: ImageAxis, columns: ImageAxis) -> Value:
     data, method = node.input(0), node.attrs["interp"]
     dtype = dtype_of(node, data)
     if dtype not in DTYPES and not (dtype is DType.INT32 and method == NEAREST):
@@ -121,7 +121,7 @@ def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
     return of_bytes(node, data, rows, columns) if of_bytes else _by_matrices(node, data, rows, columns, method, dtype)
 
 
-def _areas_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+def _areas_of_bytes(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value:
     channels = _channels(node)
     if _halves(node, rows, columns):
         if channels is None:
@@ -139,7 +139,7 @@ def _areas_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) ->
     return _by_matrices(node, data, rows, columns, AREA, DType.UINT8)
 
 
-def _cubic_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+def _cubic_of_bytes(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value:
     channels = _channels(node)
     node.decide(
         DecisionKind.ROUNDING,
@@ -150,14 +150,14 @@ def _cubic_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) ->
     return cubic(node, data, rows, columns, channels)
 
 
-OF_BYTES: dict[int, Callable[[ImportNode, Value, Axis, Axis], Value]] = {
+OF_BYTES: dict[int, Callable[[ImportNode, Value, ImageAxis, ImageAxis], Value]] = {
     AREA: _areas_of_bytes,
     AREA_OF_FEW: lambda node, data, rows, columns: _linear_bytes(node, data, rows, columns, AREA_OF_FEW),
     CUBIC: _cubic_of_bytes,
 }
 
 
-def _halves(node: ImportNode, rows: Axis, columns: Axis) -> bool:
+def _halves(node: ImportNode, rows: ImageAxis, columns: ImageAxis) -> bool:
     return all(axis.size == 2 * (axis.wanted or 0) for axis in (rows, columns))
 
 
@@ -166,7 +166,7 @@ def _channels(node: ImportNode) -> int | None:
     return result[0] if result else None
 
 
-def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+def _by_places(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value:
     """Every pixel is one of the image."""
     channels = _channels(node)
     if dtype_of(node, data) is DType.UINT8 and channels is not None and channels > 4 and channels % 4 and channels != 6:
@@ -179,7 +179,7 @@ def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Valu
     return node.emit(Gather(columns.axis), stored, _nearest(node, columns))
 
 
-def _nearest(node: ImportNode, axis: Axis) -> Value:
+def _nearest(node: ImportNode, axis: ImageAxis) -> Value:
     if axis.size is not None and axis.wanted is not None:
         node.charge(axis.wanted, "its places")
         return node.constant(nearest(axis.size, axis.wanted), DType.INT64)
@@ -188,7 +188,7 @@ def _nearest(node: ImportNode, axis: Axis) -> Value:
     return node.step(ew.Min(), indices, last, suffix="inside")
 
 
-def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
+def _scale(node: ImportNode, axis: ImageAxis) -> tuple[Value, Value, Value]:
     """Of an axis whose size is known at run time only: pixels a pixel, its last place, the places of the result."""
     size, wanted = _sizes(node, axis)
     last = node.step(ew.Sub(), size, node.vector([1]), suffix="last")
@@ -201,14 +201,14 @@ def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
     return scale, last, node.cast(indices, DType.FLOAT64, suffix="places")
 
 
-def _sizes(node: ImportNode, axis: Axis) -> tuple[Value, Value]:
+def _sizes(node: ImportNode, axis: ImageAxis) -> tuple[Value, Value]:
     size = axis.size_value
     if size is None:
         size = node.step(Shape(start=axis.axis, end=axis.axis + 1), node.input(0), suffix="size")
     return size, axis.wanted_value or node.vector([axis.wanted or 0])
 
 
-def _linear_floats(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+def _linear_floats(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value:
     """Between two pixels of each axis: what ONNX's Resize does, channels first."""
     single = rows.axis == 0
     if single:
@@ -225,7 +225,7 @@ def _linear_floats(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> 
     return node.emit(Squeeze(), node.step(Transpose((0, 2, 3, 1)), resized, suffix="pixels"), node.vector([0]))
 
 
-def _linear_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int = LINEAR) -> Value:
+def _linear_bytes(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis, method: int = LINEAR) -> Value:
     """Between two pixels of each axis, in whole numbers as OpenCV rounds them."""
     across = _blended(node, data, columns, (-1, 1), method)
     total = node.step(ew.Add(), *across, suffix="columns")
@@ -239,7 +239,7 @@ def _linear_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis, meth
     return node.emit(ew.Cast(DType.UINT8), node.step(ew.Div(), total, node.constant(4, DType.INT32), suffix="whole"))
 
 
-def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], method: int) -> list[Value]:
+def _blended(node: ImportNode, data: Value, axis: ImageAxis, shape: tuple[int, ...], method: int) -> list[Value]:
     """Both neighbours of every pixel of the result on an axis, each times its weight."""
     rows = len(shape) == 3
     if axis.size is not None and axis.wanted is not None:
@@ -263,7 +263,7 @@ def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], 
     return [node.step(ew.Mul(), value, factor, suffix="weighted") for value, factor in pairs]
 
 
-def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[Value], list[Value]]:
+def _open_neighbours(node: ImportNode, axis: ImageAxis, *, rows: bool) -> tuple[list[Value], list[Value]]:
     """`neighbours` for a size that is known at run time only: indices and weights of the two sides."""
     scale, last, indices = _scale(node, axis)
     half = node.constant(0.5, DType.FLOAT64)
@@ -283,7 +283,9 @@ def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[
     return sides, [node.step(ew.Sub(), node.constant(1.0, DType.FLOAT32), weight, suffix="rest"), weight]
 
 
-def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int, dtype: DType) -> Value:
+def _by_matrices(
+    node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis, method: int, dtype: DType
+) -> Value:
     """Sums of more than two pixels: a matrix of weights for each axis."""
     bytes_, double = dtype is DType.UINT8, dtype is DType.FLOAT64
     tall, wide = (_weights(node, axis, method, whole=bytes_ and method != AREA) for axis in (rows, columns))
@@ -314,7 +316,7 @@ def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, metho
     return node.emit(ew.Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
 
 
-def _weights(node: ImportNode, axis: Axis, method: int, *, whole: bool) -> Array:
+def _weights(node: ImportNode, axis: ImageAxis, method: int, *, whole: bool) -> Array:
     assert axis.size is not None
     assert axis.wanted is not None
     node.charge(axis.size * axis.wanted, "its weights")

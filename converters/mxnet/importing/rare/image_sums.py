@@ -181,7 +181,7 @@ MOST_TERMS = 64
 LANES = 8
 
 
-class Axis(NamedTuple):
+class ImageAxis(NamedTuple):
     """One axis of the image: where it is, its sizes before and after as numbers if known, and as vectors of one."""
 
     axis: int
@@ -203,7 +203,7 @@ class Axis(NamedTuple):
         return self.size, self.wanted
 
 
-def areas(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value | None:
+def areas(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value | None:
     """Bytes as means of areas; None where a pixel is made of too many."""
     if whole_ratio(*rows.sizes) and whole_ratio(*columns.sizes):
         return _whole_areas(node, data, rows, columns)
@@ -216,7 +216,7 @@ def areas(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value | N
     return node.emit(Cast(DType.UINT8), node.step(Round(), total, suffix="rounded"))
 
 
-def _charged(node: ImportNode, axis: Axis) -> tuple[Array, Array]:
+def _charged(node: ImportNode, axis: ImageAxis) -> tuple[Array, Array]:
     size, wanted = axis.sizes
     node.charge(size * wanted, "its weights")
     return area_terms(size, wanted)
@@ -237,7 +237,7 @@ def _sum_of_terms(
     return total
 
 
-def _whole_areas(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+def _whole_areas(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis) -> Value:
     """Areas of whole pixels: a whole sum, rounded to float32, times one float32."""
     rank = rows.axis + 3
     leading = tuple(range(rank - 3))
@@ -254,13 +254,13 @@ def _whole_areas(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Va
     return node.emit(Cast(DType.UINT8), pixels)
 
 
-def _sums(node: ImportNode, axis: Axis) -> Array:
+def _sums(node: ImportNode, axis: ImageAxis) -> Array:
     size, wanted = axis.sizes
     node.charge(size * wanted, "its weights")
     return np.kron(np.eye(wanted), np.ones((1, size // wanted)))
 
 
-def cubic(node: ImportNode, data: Value, rows: Axis, columns: Axis, channels: int | None) -> Value:
+def cubic(node: ImportNode, data: Value, rows: ImageAxis, columns: ImageAxis, channels: int | None) -> Value:
     """Bytes by cubic interpolation: rows in float32 as far as vectors of eight reach, what is left in whole numbers."""
     rank = rows.axis + 3
     leading = tuple(range(rank - 3))
@@ -292,7 +292,7 @@ def _left_over(wanted: int, channels: int | None) -> Array:
     return result
 
 
-def _rows_of_cubic(node: ImportNode, across: Value, rows: Axis, axis: int) -> Value:
+def _rows_of_cubic(node: ImportNode, across: Value, rows: ImageAxis, axis: int) -> Value:
     size, wanted = rows.sizes
     node.charge(wanted * 4, "its weights")
     indices, weights = cubic_terms(size, wanted)
@@ -300,7 +300,7 @@ def _rows_of_cubic(node: ImportNode, across: Value, rows: Axis, axis: int) -> Va
     return node.step(Round(), total, suffix="rounded")
 
 
-def _whole_rows(node: ImportNode, across: Value, rows: Axis) -> Value:
+def _whole_rows(node: ImportNode, across: Value, rows: ImageAxis) -> Value:
     """Sums of whole numbers, halves up."""
     size, wanted = rows.sizes
     node.charge(size * wanted, "its weights")

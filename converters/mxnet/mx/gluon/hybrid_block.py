@@ -15,7 +15,7 @@ from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.gluon.parameter import DeferredInitializationError
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 from graphir.converters.mxnet.mx.ndarray import NDArray
-from graphir.converters.mxnet.mx.running import Network
+from graphir.converters.mxnet.mx.running import BoundSymbol
 
 
 class HybridBlock(Block):
@@ -29,7 +29,7 @@ class HybridBlock(Block):
         super().__init__(prefix, params)
         self._active = False
         self._cached_graph: tuple[list[Any], Any, Any] | None = None
-        self._network: Network | None = None
+        self._network: BoundSymbol | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -163,7 +163,7 @@ class HybridBlock(Block):
         read = set(whole.list_inputs())
         arrays |= {name: parameter.data() for name, parameter in params.items() if name in read}
         if self._network is None or not self._network.fits(arrays):
-            self._network = Network(whole.records(), arrays, flat[0].context)
+            self._network = BoundSymbol(whole.records(), arrays, flat[0].context)
         outputs = self._network.run_with(arrays)
         return regrouped((NDArray(output, flat[0].context) for output in outputs), form)
 
@@ -204,7 +204,7 @@ def regrouped(flat: Any, form: Any) -> Any:
 REQUIRED = inspect.Parameter.empty
 
 
-class Layer(HybridBlock):
+class ArgumentBlock(HybridBlock):
     """A block that `ARGUMENTS` describes: each argument's name with its default, or REQUIRED, in MXNet's order.
 
     Every layer takes `prefix` and `params` besides. Raises TypeError for arguments that the layer does not take.

@@ -6,7 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import ArgumentBlock, HybridBlock
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 
@@ -31,7 +31,7 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
 
-class _Loss(Layer, Loss):
+class _Loss(ArgumentBlock, Loss):
     """A loss whose arguments are a table."""
 
     ARGUMENTS = {"weight": None, "batch_axis": 0}

@@ -16,7 +16,7 @@ from graphir.converters.mxnet.mx.context import Context, context_of
 from graphir.converters.mxnet.mx.name import NameManager
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.running import (
-    Network,
+    BoundSymbol,
     evaluate_heads,
     evaluate_node,
     nodes_to_evaluate,
@@ -179,12 +179,12 @@ def _outputs(call: _Call, arrays: dict[str, NDArray], device: Context) -> list[A
     """Return the outputs by onnxruntime, whose sessions are kept."""
     types = tuple((array.shape, str(array.dtype)) for array in arrays.values())
     key = (call.text, types, device)
-    network = _sessions.pop(key, None) or Network(call.records, arrays, device, constants=False)
+    network = _sessions.pop(key, None) or BoundSymbol(call.records, arrays, device, constants=False)
     try:
         outputs: list[Any] = network.run_with(arrays)
     except GraphirError:
         # some operators are converted with the values of their weights only
-        return Network(call.records, arrays, device).run()
+        return BoundSymbol(call.records, arrays, device).run()
     if network.draws:  # the next session is seeded anew
         return outputs
     network.arrays = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.mx.base import MXNetError
-from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, states
+from graphir.converters.mxnet.mx.symbol.node import Entry, SymbolNode, post_order, states
 from graphir.converters.mxnet.schema.operators import CUSTOM, plugged, typed_attributes
 from graphir.converters.mxnet.schema.registry import OperatorSchema, operator_schema, registered_names
 from graphir.converters.mxnet.schema.signature import has_input_rule
@@ -29,13 +29,13 @@ Operands = Sequence[Sequence[Entry]]
 NamedOperands = Mapping[str, Sequence[Entry]]
 
 
-def create(op: str, attributes: Mapping[str, str], name: str = "") -> Node:
+def create(op: str, attributes: Mapping[str, str], name: str = "") -> SymbolNode:
     """Return a node of the operator without inputs. Raises MXNetError, with the name, for parameters that it does not
     take."""
     attrs: dict[str, str] = {}
     for key, text in attributes.items():
         attrs.setdefault(_stored_key(key, text), text)
-    node = Node(registered_names()[op], name, attrs, [])
+    node = SymbolNode(registered_names()[op], name, attrs, [])
     try:
         _check_parameters(node.record([]))
     except FormatError as error:
@@ -109,7 +109,7 @@ def deprecated(key: str, hidden: str, text: str) -> MXNetError:
     )
 
 
-def compose(node: Node, args: Operands, kwargs: NamedOperands, name: str) -> None:
+def compose(node: SymbolNode, args: Operands, kwargs: NamedOperands, name: str) -> None:
     """Give a fresh node its name and inputs; those that are not given become variables `<name>_<input>`.
 
     Raises MXNetError for operands of several outputs, too many of them, and names that are no inputs.
@@ -150,7 +150,7 @@ def _check_single(entries: Sequence[Entry], what: str) -> None:
         raise MXNetError(f"{what} has {len(entries)} outputs, a single value is required")
 
 
-def _input_names(node: Node, given: int) -> tuple[str, ...]:
+def _input_names(node: SymbolNode, given: int) -> tuple[str, ...]:
     schema = operator_schema(node.op)
     is_known = node.op == CUSTOM and plugged(node.record([])) is not None
     if node.op in GRAPHS or (schema.uncertain and not schema.inputs and not is_known):
@@ -162,12 +162,12 @@ def _input_names(node: Node, given: int) -> tuple[str, ...]:
     return names
 
 
-def _variable(node: Node, input_name: str) -> Entry:
+def _variable(node: SymbolNode, input_name: str) -> Entry:
     """Return the variable of an input that was not given: MXNet gives it the attributes of the operator."""
-    return Node(VARIABLE, f"{node.name}_{input_name}" if node.name else input_name, dict(node.attrs), []), 0, 0
+    return SymbolNode(VARIABLE, f"{node.name}_{input_name}" if node.name else input_name, dict(node.attrs), []), 0, 0
 
 
-def update_versions(node: Node) -> None:
+def update_versions(node: SymbolNode) -> None:
     """Note in the inputs how often operators changed them; this one changes its auxiliary states.
 
     Raises MXNetError where such a state is no variable.

@@ -15,7 +15,7 @@ from graphir.converters.mxnet.mx import attribute
 from graphir.converters.mxnet.mx.base import NotASymbol
 from graphir.converters.mxnet.mx.symbol.creation import internal, var
 from graphir.converters.mxnet.mx.symbol.functions import namespace
-from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order
+from graphir.converters.mxnet.mx.symbol.node import Entry, SymbolNode, post_order
 from graphir.converters.mxnet.mx.symbol.symbol import Group, Symbol
 
 MARK = "__subgraph_name__"
@@ -187,7 +187,7 @@ def _cut(graph: Symbol, name: str) -> dict[str, Symbol]:
             known = producer.output_name(slot)
             if (id(producer), slot) not in variables:
                 outer[known] = Symbol([entry])
-                variables[id(producer), slot] = (Node(VARIABLE, known, {}, []), 0, 0)
+                variables[id(producer), slot] = (SymbolNode(VARIABLE, known, {}, []), 0, 0)
             node.inputs[place] = variables[id(producer), slot]
     for variable in graph.get_inputs():
         outer.setdefault(str(variable.name), copy.deepcopy(variable))

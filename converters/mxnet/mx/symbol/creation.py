@@ -12,7 +12,7 @@ from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.mxnet.mx import attribute
 from graphir.converters.mxnet.mx.arithmetic import OPERATIONS
 from graphir.converters.mxnet.mx.symbol.functions import Function, attribute_text, namespace
-from graphir.converters.mxnet.mx.symbol.node import Node
+from graphir.converters.mxnet.mx.symbol.node import SymbolNode
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 from graphir.converters.mxnet.schema.values import TYPE_FLAGS
 
@@ -38,7 +38,7 @@ def var(
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a variable is text, got {name!r}: expect a string for variable `name`")
-    variable = Symbol([(Node(VARIABLE, name, {}, []), 0, 0)])
+    variable = Symbol([(SymbolNode(VARIABLE, name, {}, []), 0, 0)])
     attrs = attribute.current().get(attr)
     stated = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     attrs.update({f"__{key}__": attribute_text(value) for key, value in stated.items() if value is not None})

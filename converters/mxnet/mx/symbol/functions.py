@@ -15,7 +15,7 @@ from graphir.converters.mxnet.mx.base import NotASymbol, _Null
 from graphir.converters.mxnet.mx.symbol.compose import compose, create, schema_of
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 from graphir.converters.mxnet.schema.registry import OperatorSchema, registered_names
-from graphir.converters.mxnet.schema.values import Parameter
+from graphir.converters.mxnet.schema.values import OperatorParameter
 from graphir.structure.names import similar_names
 
 OPTIONS = ("name", "attr", "out")
@@ -163,7 +163,7 @@ def documentation(op: str, schema: OperatorSchema) -> str:
 
 
 def _parameter_line(schema: OperatorSchema, name: str) -> str:
-    parameter: Parameter | None = schema.parameters.get(name)
+    parameter: OperatorParameter | None = schema.parameters.get(name)
     if parameter is None:
         return f"{name} : any"
     if parameter.required:

@@ -13,8 +13,8 @@ import numpy as np
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol, unmarked_shape
 from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
-from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, variable_names
-from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes, stand_in
+from graphir.converters.mxnet.mx.symbol.node import Entry, SymbolNode, post_order, variable_names
+from graphir.converters.mxnet.mx.symbol.node_types import InferenceGoal, SymbolInference, infer_nodes, stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import ShapeError
 from graphir.safety.collector import paused_collector
@@ -54,7 +54,7 @@ def reached(entries: Sequence[Entry], given: Iterable[str]) -> set[tuple[int, in
     return known
 
 
-def _values(node: Node) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _values(node: SymbolNode) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the inputs and outputs of which one that is known makes the others known, and all of them."""
     inputs = [(id(producer), slot) for producer, slot, _ in node.inputs]
     values = inputs + [(id(node), slot) for slot in range(node.outputs)]
@@ -88,7 +88,9 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
     unmarked = {name: unmarked_shape(shape, np_shape) for name, shape in shapes.items()}
     known_shapes = {name: shape for name, shape in unmarked.items() if shape is not None}
     with mxnet_errors(), paused_collector():
-        quick = infer_nodes(order, symbol.entries, states, Inference(Wanted.SHAPES, symbol.np_shape), known_shapes, {})
+        quick = infer_nodes(
+            order, symbol.entries, states, SymbolInference(InferenceGoal.SHAPES, symbol.np_shape), known_shapes, {}
+        )
         types = quick or infer_symbol(stand_in(_undeclared(symbol, shapes, "__shape__")), shapes, np_shape=np_shape)
     by_name, outputs = types.arguments | types.auxiliary, types.outputs
     if quick is None:
@@ -161,10 +163,12 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
 
 
 def _types_with(
-    symbol: Symbol, order: Sequence[Node], states: Sequence[str], dtypes: Mapping[str, DType], assumed: DType
+    symbol: Symbol, order: Sequence[SymbolNode], states: Sequence[str], dtypes: Mapping[str, DType], assumed: DType
 ) -> SymbolTypes:
     """Return the types from dtypes, where inputs for which nothing states one have the assumed one."""
-    quick = infer_nodes(order, symbol.entries, states, Inference(Wanted.DTYPES, symbol.np_shape, assumed), {}, dtypes)
+    quick = infer_nodes(
+        order, symbol.entries, states, SymbolInference(InferenceGoal.DTYPES, symbol.np_shape, assumed), {}, dtypes
+    )
     if quick is not None:
         return quick
     records = _undeclared(symbol, dtypes, "__dtype__")

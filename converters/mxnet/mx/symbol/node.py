@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.files.records import post_order as walk
 from graphir.converters.mxnet.schema.operators import node_signature
-from graphir.converters.mxnet.schema.signature import Signature
+from graphir.converters.mxnet.schema.signature import OperatorSignature
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION
 from graphir.safety.collector import paused_collector
 
@@ -19,7 +19,7 @@ VERSION_PLACE = 2
 CASTS = frozenset(("amp_cast", "amp_multicast"))
 
 
-class Node:
+class SymbolNode:
     """An operator with its operands, or a variable. Symbols share nodes: what changes one shows in all of them.
 
     `attrs` are all its attributes as text, parameters and `__key__` ones. An entry of `inputs` is a node, the number of
@@ -38,7 +38,7 @@ class Node:
         self.inputs = inputs
         self.subgraphs = list(subgraphs)
         self.version = 0
-        self._signature: Signature | None = None
+        self._signature: OperatorSignature | None = None
 
     @property
     def is_variable(self) -> bool:
@@ -46,7 +46,7 @@ class Node:
         return self.op == VARIABLE
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> OperatorSignature:
         """The names of inputs and outputs, read from the attributes once. Not for variables."""
         if self._signature is None:
             self._signature = node_signature(self.record([(0, 0)] * len(self.inputs)))
@@ -80,7 +80,7 @@ class Node:
         return NNVMNode(self.op, self.name, plain, hidden, inputs, [records(heads) for heads in self.subgraphs])
 
 
-Entry = tuple[Node, int, int]
+Entry = tuple[SymbolNode, int, int]
 
 
 class Outputs:
@@ -93,20 +93,20 @@ class Outputs:
         self.np_shape = np_shape
 
 
-def post_order(entries: Iterable[Entry]) -> list[Node]:
+def post_order(entries: Iterable[Entry]) -> list[SymbolNode]:
     """Return the nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and
     inputs."""
     return walk((node for node, *_ in entries), lambda node: [entry[0] for entry in node.inputs])
 
 
-def states(order: Iterable[Node]) -> set[int]:
+def states(order: Iterable[SymbolNode]) -> set[int]:
     """Return the identities of variables that an operator holds as auxiliary states."""
     signatures = ((node, node._signature or node.signature) for node in order if node.op != VARIABLE)
     return {id(producer) for node, signature in signatures if signature.aux
             for producer, _, _ in signature.states(node.inputs) if producer.op == VARIABLE}  # fmt: skip
 
 
-def variable_names(order: Sequence[Node]) -> tuple[list[str], list[str]]:
+def variable_names(order: Sequence[SymbolNode]) -> tuple[list[str], list[str]]:
     """Return the names of arguments, and of auxiliary states, in order."""
     stateful = states(order)
     names: tuple[list[str], list[str]] = ([], [])
@@ -119,11 +119,11 @@ def variable_names(order: Sequence[Node]) -> tuple[list[str], list[str]]:
 def copied(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries on nodes of their own."""
     heads = list(entries)
-    copies: dict[int, Node] = {}
+    copies: dict[int, SymbolNode] = {}
     for node in post_order(heads):
         inputs = [(copies[id(producer)], slot, version) for producer, slot, version in node.inputs]
         subgraphs = [copied(heads) for heads in node.subgraphs]
-        twin = copies[id(node)] = Node(node.op, node.name, dict(node.attrs), inputs, subgraphs)
+        twin = copies[id(node)] = SymbolNode(node.op, node.name, dict(node.attrs), inputs, subgraphs)
         twin.version = node.version
         twin._signature = node._signature
     return [(copies[id(node)], slot, version) for node, slot, version in heads]
@@ -131,7 +131,7 @@ def copied(entries: Iterable[Entry]) -> list[Entry]:
 
 def _kept(
     entries: Sequence[Entry], places: dict[int, int], write: Callable[[int, int, int], T], remove_casts: bool
-) -> Iterator[tuple[Node, list[T]]]:
+) -> Iterator[tuple[SymbolNode, list[T]]]:
     """Yield the nodes that the entries depend on, each with its inputs as `write` gives them for place, slot, version.
 
     Casts of mixed precision are left out if asked. `places` gets the places of the nodes, by their ids.
@@ -166,14 +166,14 @@ def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) ->
     changed its nodes, and are 0 without one.
     """
     raw_nodes = _same_nodes(graph, document)
-    nodes: list[Node] = []
+    nodes: list[SymbolNode] = []
     for record, raw in zip(graph.nodes, raw_nodes, strict=True):
         versions = _versions(raw.get("inputs", ()), len(record.inputs))
         inputs = [(nodes[index], slot, version)
                   for (index, slot), version in zip(record.inputs, versions, strict=True)]  # fmt: skip
         inner = raw.get("subgraphs", [None] * len(record.subgraphs))
         subgraphs = [from_records(subgraph, part) for subgraph, part in zip(record.subgraphs, inner, strict=True)]
-        nodes.append(Node(record.op, record.name, record.attrs | record.annotations, inputs, subgraphs))
+        nodes.append(SymbolNode(record.op, record.name, record.attrs | record.annotations, inputs, subgraphs))
     versions = _versions((document or {}).get("heads", ()), len(graph.heads))
     return [(nodes[index], slot, version) for (index, slot), version in zip(graph.heads, versions, strict=True)]
 
@@ -208,7 +208,7 @@ def debug_text(entries: Sequence[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _operator(node: Node) -> Iterator[str]:
+def _operator(node: SymbolNode) -> Iterator[str]:
     yield RULE
     yield f"Op:{node.op}, Name={node.name}"
     yield "Inputs:"
@@ -254,7 +254,7 @@ def _graph(entries: Sequence[Entry], depth: int, attributes: dict[str, str], *, 
     return _object(parts, depth, lines=True)
 
 
-def _node(node: Node, inputs: Sequence[str], depth: int) -> str:
+def _node(node: SymbolNode, inputs: Sequence[str], depth: int) -> str:
     parts = {"op": encode_basestring(node.op), "name": encode_basestring(node.name)}
     if node.attrs:
         texts = {key: encode_basestring(text) for key, text in sorted(node.attrs.items())}

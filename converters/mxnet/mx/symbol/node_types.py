@@ -16,7 +16,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.importing.input_shapes import declared_shape
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
-from graphir.converters.mxnet.mx.symbol.node import Entry, Node
+from graphir.converters.mxnet.mx.symbol.node import Entry, SymbolNode
 from graphir.converters.mxnet.schema.operators import canonical_name, result_count
 from graphir.errors import GraphirError
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType
@@ -84,7 +84,7 @@ WHOLE_GRAPH = frozenset(("Custom", "_zeros_without_dtype"))
 """Operators whose types one node does not tell: of plugins, which may change, and by those that read them."""
 
 
-class Wanted(Enum):
+class InferenceGoal(Enum):
     """What is inferred: with SHAPES no dtype counts, with DTYPES a shape may stay open."""
 
     SHAPES = auto()
@@ -92,7 +92,7 @@ class Wanted(Enum):
     BOTH = auto()
 
 
-class Known:
+class KnownValue:
     """What is known of a value. There is one object of each content, which is equal to itself alone.
 
     `given` says that the caller gave the shape, `trained` that a variable states how it is trained.
@@ -108,40 +108,40 @@ class Known:
         self.is_whole = type_.dtype is not None and shape is not None and all(isinstance(size, int) for size in shape)
 
 
-NOTHING = Known(ANYTHING, False, False), Known(ANYTHING, False, True)
+NOTHING = KnownValue(ANYTHING, False, False), KnownValue(ANYTHING, False, True)
 """Of variables of which nothing is known, by whether they are trained."""
 
 
-class Outcome(NamedTuple):
+class InferredNode(NamedTuple):
     """What is known of a node's operands and results once the node was inferred."""
 
-    operands: tuple[Known, ...]
-    results: tuple[Known, ...]
+    operands: tuple[KnownValue, ...]
+    results: tuple[KnownValue, ...]
     assumes_dtype: bool
 
 
-OPEN = Outcome((), (), False)
+OPEN = InferredNode((), (), False)
 """Of a node that does not say enough by itself."""
 
 
 @dataclass(frozen=True)
-class Inference:
+class SymbolInference:
     """One inference: what is wanted, numpy's shapes or MXNet's, and the dtype of inputs that state none."""
 
-    wanted: Wanted
+    wanted: InferenceGoal
     np_shape: bool
     assumed: DType = DType.FLOAT32
 
 
-_known: dict[tuple[TensorType, bool, bool], Known] = {}
-_outcomes: dict[Inference, dict[tuple[object, ...], Outcome]] = {}
+_known: dict[tuple[TensorType, bool, bool], KnownValue] = {}
+_outcomes: dict[SymbolInference, dict[tuple[object, ...], InferredNode]] = {}
 
 
 def infer_nodes(
-    order: Sequence[Node],
+    order: Sequence[SymbolNode],
     entries: Sequence[Entry],
     states: Sequence[str],
-    inference: Inference,
+    inference: SymbolInference,
     shapes: Mapping[str, Shape],
     dtypes: Mapping[str, DType],
 ) -> SymbolTypes | None:
@@ -152,10 +152,10 @@ def infer_nodes(
     variables = [node for node in order if node.op == VARIABLE]
     if len({node.name for node in variables}) < len(variables):
         return None
-    states_dtype = inference.wanted is not Wanted.SHAPES and (
+    states_dtype = inference.wanted is not InferenceGoal.SHAPES and (
         bool(dtypes) or any("dtype" in node.attrs or "__dtype__" in node.attrs for node in order)
     )
-    types: dict[Node, tuple[Known, ...]] = {}
+    types: dict[SymbolNode, tuple[KnownValue, ...]] = {}
     try:
         for node in variables:
             types[node] = (_variable(node, inference, shapes, dtypes, states_dtype),)
@@ -175,10 +175,12 @@ def infer_nodes(
     return SymbolTypes(rows[0], outputs, rows[1], not states_dtype)
 
 
-def _infer_operators(order: Sequence[Node], types: dict[Node, tuple[Known, ...]], inference: Inference) -> bool | None:
+def _infer_operators(
+    order: Sequence[SymbolNode], types: dict[SymbolNode, tuple[KnownValue, ...]], inference: SymbolInference
+) -> bool | None:
     """Write the operators' results into the types; return whether a dtype was assumed, None for what stays open."""
     outcomes = _outcomes.setdefault(inference, {})
-    keeps_shape, is_enough = inference.wanted is not Wanted.DTYPES, _is_enough(inference.wanted)
+    keeps_shape, is_enough = inference.wanted is not InferenceGoal.DTYPES, _is_enough(inference.wanted)
     assumes = False
     for node in order:
         if node.op == VARIABLE:
@@ -208,43 +210,47 @@ def _infer_operators(order: Sequence[Node], types: dict[Node, tuple[Known, ...]]
     return assumes
 
 
-def _is_enough(wanted: Wanted) -> Any:
-    return operator.attrgetter("type.dtype" if wanted is Wanted.DTYPES else "is_whole")
+def _is_enough(wanted: InferenceGoal) -> Any:
+    return operator.attrgetter("type.dtype" if wanted is InferenceGoal.DTYPES else "is_whole")
 
 
-def _intern(type_: TensorType, given: bool = False, trained: bool = False) -> Known:
+def _intern(type_: TensorType, given: bool = False, trained: bool = False) -> KnownValue:
     key = type_, given, trained
     known = _known.get(key)
     if known is None:
         if len(_known) >= MOST_KEPT:
             _known.clear()
-        known = _known[key] = Known(*key)
+        known = _known[key] = KnownValue(*key)
     return known
 
 
 def _variable(
-    node: Node, inference: Inference, shapes: Mapping[str, Shape], dtypes: Mapping[str, DType], states_dtype: bool
-) -> Known:
+    node: SymbolNode,
+    inference: SymbolInference,
+    shapes: Mapping[str, Shape],
+    dtypes: Mapping[str, DType],
+    states_dtype: bool,
+) -> KnownValue:
     """Return what is known of a variable by itself. Raises GraphirError for a shape that contradicts what it states."""
     shape, dtype = shapes.get(node.name), dtypes.get(node.name)
     trained, stated = False, None
     if "__shape__" in node.attrs:
         trained = TRAINED in node.attrs
         stated = declared_shape(NNVMGraph([], [], np_shape=inference.np_shape), node.record([]))
-    if inference.wanted is not Wanted.SHAPES and dtype is None and "__dtype__" in node.attrs:
+    if inference.wanted is not InferenceGoal.SHAPES and dtype is None and "__dtype__" in node.attrs:
         dtype = stated_dtype(node.record([]))
     if shape is None and stated is None and dtype is None:
         return NOTHING[trained]
     if shape is None:
         return _intern(TensorType(dtype, stated), False, trained)
-    if stated not in (None, shape) and (inference.wanted is Wanted.BOTH or not shape):
+    if stated not in (None, shape) and (inference.wanted is InferenceGoal.BOTH or not shape):
         raise GraphirError(f"{node.name} states {stated}")
     if not states_dtype:
         dtype = inference.assumed
     return _intern(TensorType(dtype, shape), True, trained)
 
 
-def _outcome(node: Node, operands: tuple[Known, ...], inference: Inference) -> Outcome:
+def _outcome(node: SymbolNode, operands: tuple[KnownValue, ...], inference: SymbolInference) -> InferredNode:
     """Return what is known once the node was inferred, OPEN where that says too little or a whole graph is needed for
     it."""
     if node.subgraphs or node.op in WHOLE_GRAPH or canonical_name(node.op) is None:
@@ -255,7 +261,7 @@ def _outcome(node: Node, operands: tuple[Known, ...], inference: Inference) -> O
         return OPEN
 
 
-def _infer_node(node: Node, operands: tuple[Known, ...], inference: Inference) -> Outcome:
+def _infer_node(node: SymbolNode, operands: tuple[KnownValue, ...], inference: SymbolInference) -> InferredNode:
     """Return what a graph of the node and a variable for each operand knows. Raises what `infer_symbol` raises."""
     record = node.record([(slot, 0) for slot in range(len(operands))])
     names = [f"operand{slot}" for slot in range(len(operands))]
@@ -264,7 +270,7 @@ def _infer_node(node: Node, operands: tuple[Known, ...], inference: Inference) -
     heads = [(len(operands), slot) for slot in range(result_count(record))]
     graph = NNVMGraph([*variables, record], heads, np_shape=inference.np_shape)
     types = infer_symbol(
-        stand_in(graph) if inference.wanted is Wanted.SHAPES else graph,
+        stand_in(graph) if inference.wanted is InferenceGoal.SHAPES else graph,
         {name: tuple(size if isinstance(size, int) else None for size in known.type.shape)
          for name, known in zip(names, operands, strict=True) if known.type.shape is not None and known.given},
         {name: known.type.dtype for name, known in zip(names, operands, strict=True) if known.type.dtype},
@@ -274,7 +280,7 @@ def _infer_node(node: Node, operands: tuple[Known, ...], inference: Inference) -
     after = [by_name.get(name, ANYTHING) for name in names]
     if ANYTHING in after or len(types.outputs) < len(heads):
         return OPEN
-    keeps_shape = inference.wanted is not Wanted.DTYPES
+    keeps_shape = inference.wanted is not InferenceGoal.DTYPES
     results = tuple(_intern(_without_names(type_), True) for type_ in types.outputs)
     if not all(map(_is_enough(inference.wanted), results)):
         return OPEN
@@ -282,7 +288,7 @@ def _infer_node(node: Node, operands: tuple[Known, ...], inference: Inference) -
         after = [TensorType(type_.dtype, known.type.shape) for type_, known in zip(after, operands, strict=True)]
     refined = tuple(known if known.type == type_ else _intern(type_, True, known.trained)
                     for type_, known in zip(after, operands, strict=True))  # fmt: skip
-    return Outcome(operands if refined == operands else refined, results, types.assumes_dtype)
+    return InferredNode(operands if refined == operands else refined, results, types.assumes_dtype)
 
 
 def _without_names(type_: TensorType) -> TensorType:
@@ -291,7 +297,7 @@ def _without_names(type_: TensorType) -> TensorType:
     return TensorType(type_.dtype, shape and tuple(size if isinstance(size, int) else UNKNOWN for size in shape))
 
 
-def _stand_in_variable(name: str, known: Known, np_shape: bool) -> NNVMNode:
+def _stand_in_variable(name: str, known: KnownValue, np_shape: bool) -> NNVMNode:
     """Return a variable that states what is known of an operand and was not given by the caller."""
     annotations = {TRAINED: "1.0"} if known.trained else {}
     if known.type.shape is not None and not known.given:

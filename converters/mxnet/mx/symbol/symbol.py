@@ -14,7 +14,7 @@ from graphir.converters.mxnet.mx.symbol.arithmetic import SymbolArithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
 from graphir.converters.mxnet.mx.symbol.node import (
     Entry,
-    Node,
+    SymbolNode,
     copied,
     debug_text,
     from_records,
@@ -284,12 +284,12 @@ class Symbol(SymbolArithmetic):
     def _with(self, entries: Sequence[Entry]) -> Symbol:
         return type(self)(entries, np_shape=self.np_shape)
 
-    def _only_node(self) -> Node | None:
+    def _only_node(self) -> SymbolNode | None:
         first = self.entries[0][0] if self.entries else None
         return first if all(node is first for node, *_ in self.entries) else None
 
 
-def _attributes(node: Node) -> dict[str, str]:
+def _attributes(node: SymbolNode) -> dict[str, str]:
     """Return what a node states; of MXNet's own hidden keys also without their underscores."""
     return node.attrs | {key: node.attrs[f"__{key}__"] for key in HIDDEN_KEYS if f"__{key}__" in node.attrs}
 

@@ -12,7 +12,7 @@ from graphir.converters.mxnet.reference.elementwise import OPERATORS as ELEMENTW
 from graphir.converters.mxnet.reference.indexing import OPERATORS as INDEXING
 
 
-class Rows(np.ndarray[Any, np.dtype[Any]]):
+class RowSparse(np.ndarray[Any, np.dtype[Any]]):
     """An array of which MXNet stores the rows that are not 0 throughout."""
 
 
@@ -23,7 +23,7 @@ class Matrix(np.ndarray[Any, np.dtype[Any]]):
 def cast_storage(attrs: Attributes, data: Array) -> Array:
     """Return the same elements; csr has two axes."""
     require(attrs["stype"] != "csr" or data.ndim == 2, f"rank {data.ndim} as csr")
-    kind = {"csr": Matrix, "row_sparse": Rows}.get(attrs["stype"])
+    kind = {"csr": Matrix, "row_sparse": RowSparse}.get(attrs["stype"])
     return np.array(data) if kind is None else np.array(data).view(kind)
 
 
@@ -31,7 +31,7 @@ def stored(data: Array) -> Array:
     """Return which elements are stored: all of a dense array."""
     if isinstance(data, Matrix):
         return np.asarray(np.asarray(data) != 0)
-    if isinstance(data, Rows):
+    if isinstance(data, RowSparse):
         rows = (np.asarray(data).reshape(len(data), -1) != 0).any(1)
         return np.array(np.broadcast_to(rows.reshape(-1, *[1] * (data.ndim - 1)), data.shape))
     return np.ones(data.shape, bool)
@@ -43,7 +43,7 @@ def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
     def evaluate_scattered(attrs: Attributes, data: Array, *others: Array) -> Array:
         result = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
         assert isinstance(result, np.ndarray)
-        if of_rows_only and not isinstance(data, Rows):
+        if of_rows_only and not isinstance(data, RowSparse):
             return result
         return np.where(stored(data), result, np.zeros((), result.dtype))
 
@@ -52,7 +52,7 @@ def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
 
 def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
     """Return the rows that `indices` names, zeros in place of the others."""
-    require(isinstance(data, Rows), "data that is not row_sparse")
+    require(isinstance(data, RowSparse), "data that is not row_sparse")
     require(indices.ndim == 1, f"indices of rank {indices.ndim}")
     result = np.zeros_like(data)
     kept = np.isin(np.arange(len(data)), indices.astype(np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.converters.tensorflow.files.records import FunctionCall
-from graphir.converters.tensorflow.importing.bodies import Body, body_of, close, import_nodes
+from graphir.converters.tensorflow.importing.bodies import FunctionBody, body_of, close, import_nodes
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
 from graphir.converters.tensorflow.importing.loops import as_condition, import_while
 from graphir.decisions import DecisionKind
@@ -61,7 +61,7 @@ def import_case(node: ImportNode) -> Sequence[Value]:
     return _cases(node, node.graph, bodies, 0)
 
 
-def _cases(node: ImportNode, graph: Graph, bodies: Sequence[Body], case: int) -> Sequence[Value]:
+def _cases(node: ImportNode, graph: Graph, bodies: Sequence[FunctionBody], case: int) -> Sequence[Value]:
     """Return the results of the branch at the index, which is `case` or more; conditionals inside each other."""
     if case == len(bodies) - 1:
         return _run(node, graph, bodies[case])
@@ -75,7 +75,7 @@ def _cases(node: ImportNode, graph: Graph, bodies: Sequence[Body], case: int) ->
     return _conditional(node, graph, chosen, [first, rest])
 
 
-def _branches(node: ImportNode, condition: Value, *bodies: Body) -> Sequence[Value]:
+def _branches(node: ImportNode, condition: Value, *bodies: FunctionBody) -> Sequence[Value]:
     graphs = []
     for kind, body in zip(("then", "else"), bodies, strict=True):
         graph = Graph(f"{node.name}_{kind}", parent=node.graph)
@@ -93,7 +93,7 @@ def _conditional(node: ImportNode, graph: Graph, condition: Value, branches: Seq
 
 
 
-def _run(node: ImportNode, graph: Graph, body: Body) -> Sequence[Value]:
+def _run(node: ImportNode, graph: Graph, body: FunctionBody) -> Sequence[Value]:
     operands = node.inputs[1:]
     if len(operands) != len(body.arguments):
         node.refuse(f"its function {body.name} takes {len(body.arguments)} values and is given {len(operands)}")

@@ -35,7 +35,7 @@ H_ALONE = 6
 
 
 @dataclass(frozen=True)
-class Weights:
+class LSTMWeights:
     """An LSTM's weights: w (features + units, 4 * units), bias (4 * units), peepholes of input, forget, output gate."""
 
     w: Value
@@ -46,7 +46,7 @@ class Weights:
     cell_clip: float
 
 
-def _read_weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
+def _read_weights(node: ImportNode, first: int, order: tuple[int, ...]) -> LSTMWeights:
     """Return the weights of a node, of whose inputs w is number `first`."""
     peepholes = tuple(node.input(first + offset) for offset in (1, 2, 3)) if node.attrs["use_peephole"] else ()
     forget_bias = float(node.attrs.get("forget_bias", 0.0))
@@ -56,10 +56,12 @@ def _read_weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weigh
     sizes = [size for size in (*columns, *(bias.shape or ())) if isinstance(size, int)]
     if sizes and (len({*sizes}) > 1 or sizes[0] % 4 or (isinstance(rows, int) and rows < sizes[0] // 4)):
         node.refuse(f"w is {w.type} and b {bias.type}, expected (features + units, 4 * units) and (4 * units)")
-    return Weights(w, bias, peepholes, order, forget_bias, clip)
+    return LSTMWeights(w, bias, peepholes, order, forget_bias, clip)
 
 
-def _add_lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: Weights) -> tuple[Value, ...]:
+def _add_lstm_step(
+    add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: LSTMWeights
+) -> tuple[Value, ...]:
     """Return i, cs, f, o, ci, co and h of one step; `add(op, *operands)` adds an operator."""
 
     def number(size: float) -> Value:
@@ -150,7 +152,7 @@ def _covers_all_steps(node: ImportNode, x: Value) -> bool:
     return most == steps or (isinstance(most, int) and isinstance(steps, int) and most >= steps)
 
 
-def _emit_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> Sequence[Value]:
+def _emit_lstm(node: ImportNode, weights: LSTMWeights, tensors: Sequence[Tensor]) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
     whole, bias = tensors[:2]
     units = whole.shape[1] // 4
@@ -195,7 +197,7 @@ def _emit_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) ->
     return [result] * 7
 
 
-def _emit_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
+def _emit_scan(node: ImportNode, weights: LSTMWeights) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
     covered = _covers_all_steps(node, x)
     run = x

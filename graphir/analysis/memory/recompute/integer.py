@@ -16,7 +16,7 @@ import numpy as np
 from graphir.errors import GraphirError
 from graphir.extras import install_hint
 
-from .problem import Choice, Problem, evaluate
+from .problem import Problem, RecomputeChoice, evaluate
 
 LARGEST = 160
 """Nodes up to which a program is made: its variables grow with their square."""
@@ -30,7 +30,7 @@ class MissingSolver(GraphirError):
 class Solved:
     """The best plan found, the bound that the solver proved (of work, or of the peak), and whether it is reached."""
 
-    choice: Choice
+    choice: RecomputeChoice
     bound: float
     is_optimal: bool
 

@@ -70,7 +70,7 @@ def _gradients(sizes: Sequence[int], last: Sequence[int], count: int) -> list[in
 
 
 @dataclass(frozen=True)
-class Choice:
+class RecomputeChoice:
     """The nodes that run twice, and what this takes in the model: peak bytes, the work done twice."""
 
     twice: frozenset[int]
@@ -78,12 +78,12 @@ class Choice:
     work: int
 
 
-def keep_all(problem: Problem) -> Choice:
+def keep_all(problem: Problem) -> RecomputeChoice:
     """Return the choice of frameworks by default: nothing runs twice."""
     return evaluate(problem, ())
 
 
-def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
+def evaluate(problem: Problem, nodes: Iterable[int]) -> RecomputeChoice:
     """Return what it takes that these nodes run twice; pinned ones among them do not. Linear in nodes and inputs."""
     count = len(problem.names)
     twice = frozenset(nodes) - problem.pinned
@@ -115,7 +115,7 @@ def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
     going = max(accumulate(forward[:count]), default=0)
     totals = accumulate(backward[:count])
     back = max((bytes_ + gradient for bytes_, gradient in zip(totals, problem.gradients, strict=True)), default=0)
-    return Choice(twice, max(going, back), sum(problem.works[node] for node in twice))
+    return RecomputeChoice(twice, max(going, back), sum(problem.works[node] for node in twice))
 
 
 def chain(sizes: Sequence[int], works: Sequence[int] | None = None) -> Problem:
@@ -136,7 +136,7 @@ class NoPlan(GraphirError):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPlan:
     """Nodes that are marked to run twice, by the source's numbers, and what the whole plan then takes: bytes, work done
     twice, nodes that run twice.
     """
@@ -156,10 +156,10 @@ class Found:
     `segments` are the names of nodes that run twice, those together between two kept values.
     """
 
-    best: Measured
-    without: Measured
+    best: MeasuredPlan
+    without: MeasuredPlan
     forward_work: int
-    model: Choice
+    model: RecomputeChoice
     bound: float | None
     is_optimal: bool
     tried: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 
 
-class DeformableConvolution(Layer):
+class DeformableConvolution(ArgumentBlock):
     """A convolution whose offsets are those of a second one (arXiv:1703.06211)."""
 
     _ALIAS = "deformable_conv"

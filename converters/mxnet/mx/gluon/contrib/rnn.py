@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock
 from graphir.converters.mxnet.mx.gluon.nn.conv_layers import LAYOUTS, over_axes
 from graphir.converters.mxnet.mx.gluon.rnn.cells import (
     HybridRecurrentCell,
@@ -29,7 +29,7 @@ def _arguments(axes: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class _ConvCell(Layer, HybridRecurrentCell):
+class _ConvCell(ArgumentBlock, HybridRecurrentCell):
     """A cell with a convolution of its input and one of its state."""
 
     GATES: ClassVar[int] = 1

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import initializer
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import ArgumentBlock, HybridBlock
 
 
 class Activation(HybridBlock):
@@ -42,7 +42,7 @@ class LeakyReLU(HybridBlock):
         return f"LeakyReLU({self._alpha})"
 
 
-class PReLU(Layer):
+class PReLU(ArgumentBlock):
     """x where it is positive, else alpha * x, with one learned alpha, or one for each of `in_channels`."""
 
     ARGUMENTS = {"alpha_initializer": initializer.Constant(0.25), "in_channels": 1}

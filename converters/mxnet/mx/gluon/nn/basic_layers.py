@@ -8,7 +8,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.gluon.block import Block
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock, HybridBlock
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 
@@ -88,7 +88,7 @@ def _split(result: Any) -> tuple[tuple[Any, ...], Any]:
     return (tuple(result[1:]), result[0]) if isinstance(result, list | tuple) else ((), result)
 
 
-class Dense(Layer):
+class Dense(ArgumentBlock):
     """A fully connected layer: x W^T + b, then an activation. `flatten` makes rows of all axes but the first."""
 
     ARGUMENTS = {
@@ -148,7 +148,7 @@ class Dropout(HybridBlock):
         return f"Dropout(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(Layer):
+class Embedding(ArgumentBlock):
     """A row of the weight for each integer. [...] -> [..., output_dim]."""
 
     ARGUMENTS = {
@@ -225,7 +225,7 @@ def _function(name: str, modules: tuple[Any, ...]) -> list[Callable[..., Any]]:
     return [getattr(module, name) for module in modules]
 
 
-class BatchNorm(Layer):
+class BatchNorm(ArgumentBlock):
     """(x - running mean) / sqrt(running variance + epsilon) * gamma + beta, for each entry of `axis`."""
 
     OPERATOR = "BatchNorm"
@@ -285,7 +285,7 @@ class BatchNormReLU(BatchNorm):
 SCALED = {"epsilon": 1e-5, "center": True, "scale": True, "beta_initializer": "zeros", "gamma_initializer": "ones"}
 
 
-class _Scaled(Layer):
+class _Scaled(ArgumentBlock):
     """A normalization with gamma and beta alone, of as many elements as the argument `SIZE`."""
 
     SIZE = "in_channels"

@@ -7,14 +7,14 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock, HybridBlock
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-class Windowed(Layer):
+class WindowLayer(ArgumentBlock):
     """A layer with a window over `AXES` axes, channels behind the batch (`NCHW`) or last (`NHWC`)."""
 
     AXES = 0
@@ -34,7 +34,7 @@ class Windowed(Layer):
 
 
 def over_axes(
-    base: type[Layer], name: str, summary: str, arguments: Callable[[int], Mapping[str, Any]], **fields: Any
+    base: type[ArgumentBlock], name: str, summary: str, arguments: Callable[[int], Mapping[str, Any]], **fields: Any
 ) -> list[type[Any]]:
     """Return the layers of one, two and three axes that `base` describes but for its `fields` and its arguments.
 
@@ -80,7 +80,7 @@ def _arguments(axes: int, transposed: bool = False) -> dict[str, Any]:
     }
 
 
-class _Conv(Windowed):
+class _Conv(WindowLayer):
     """A convolution over as many axes as the window has."""
 
     _ALIAS = "conv"
@@ -161,7 +161,7 @@ class ReflectionPad2D(HybridBlock):
         return F.pad(x, mode="reflect", pad_width=self._padding)
 
 
-class _Pooling(Windowed):
+class _Pooling(WindowLayer):
     """A maximum or mean over windows, which move by their own size unless `strides` are given.
 
     With `ceil_mode` a last window that is not full counts too. Means count padding as zeros with `count_include_pad`.

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.gluon.block import Block
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock, HybridBlock
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS, shapes_of_products
 from graphir.converters.mxnet.mx.ndarray import NDArray
@@ -162,7 +162,7 @@ KINDS = ("tanh", "relu", "sigmoid", "softsign")
 ARGUMENTS = {"hidden_size": REQUIRED, **INITIALIZERS, "input_size": 0}
 
 
-class _Cell(Layer, HybridRecurrentCell):
+class _Cell(ArgumentBlock, HybridRecurrentCell):
     """A cell with one product for its input and one for its state."""
 
     GATES = 1

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
-from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, ArgumentBlock
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 INITIALIZERS = {
@@ -23,7 +23,7 @@ def shapes_of_products(rows: int, read: Sequence[int], state: Sequence[int]) -> 
     return {"i2h_weight": (rows, *read), "h2h_weight": (rows, *state), "i2h_bias": (rows,), "h2h_bias": (rows,)}
 
 
-class _Layer(Layer):
+class _Layer(ArgumentBlock):
     """Layers of one kind of cell, one above the other, in one or both directions.
 
     Data is [T, N, C], or [N, T, C] with that layout. Called with data alone it gives the outputs; called with data and

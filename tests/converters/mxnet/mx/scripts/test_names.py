@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphir.converters.mxnet import mx as ours
-from graphir.converters.mxnet.mx.refusals import MODULES, Refused, TrainingError, TrainingModule, refused_module
+from graphir.converters.mxnet.mx.refusals import MODULES, RefusedName, TrainingError, TrainingModule, refused_module
 
 NEEDED = {
     "": "cpu gpu Context current_context num_gpus AttrScope MXNetError nd sym gluon mod model io image img recordio "
@@ -80,7 +80,7 @@ def test_a_needed_name_is_here_or_refused_with_a_reason(path: str, name: str) ->
         value = getattr(module(ours, path), name)
     except TrainingError as error:
         value = error
-    if isinstance(value, Refused):
+    if isinstance(value, RefusedName):
         with pytest.raises(TrainingError, match=r"is not here: .{20,}"):
             value()
     elif isinstance(value, TrainingError):
