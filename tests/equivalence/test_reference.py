@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference import supported
+from graphir.converters.mxnet.reference.elementwise_unary import ERF_ONE, ERF_STEPS, erf
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.mxnet.schema.registry import mxnet2_operators
 from graphir.errors import GraphirError, VerificationError
@@ -168,3 +170,16 @@ def test_every_reference_operator_has_a_case() -> None:
 def test_names_are_unique() -> None:
     counts = Counter(case.name for case in (*CASES, *REFUSED))
     assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_erf_of_arrays_is_that_of_numbers() -> None:
+    """Between the points of its table, beyond them, and at both ends of float64's range."""
+    drawn = np.random.Generator(np.random.PCG64(1)).standard_normal(5000)
+    lines = [np.linspace(-7, 7, 20001), 10.0 ** np.linspace(-320, 2, 2001), [0.5 / ERF_STEPS, ERF_ONE, np.inf, -np.inf]]
+    data = np.concatenate([drawn, *lines])
+    expected = np.array([math.erf(value) for value in data])
+    np.testing.assert_allclose(erf(data), expected, rtol=5e-16, atol=1e-323)
+    np.testing.assert_array_equal(erf(-data), -erf(data))
+    assert np.isnan(erf(np.array([np.nan, 0.5]))).tolist() == [True, False]
+    assert np.signbit(erf(np.array([-0.0]))).all()
+    assert erf(np.zeros((0, 3), np.float32)).shape == (0, 3)

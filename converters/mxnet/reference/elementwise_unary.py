@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, require
 
 Unary = Callable[[Array], Array]
+# From 6 on erf is 1 to the last digit of float64. Steps of 2**-10 leave 2**-11 at most: its sixth power, times a sixth
+# derivative of at most 37 over 6!, is 7e-22, and around 0, where erf is small, the first power left out is the seventh.
+ERF_ONE, ERF_STEPS, ERF_POWERS = 6, 1 << 10, 5
+# Elements whose intermediate results stay in the processor's cache.
+AT_ONCE = 1 << 12
 
 
 def scalar_function(function: Callable[[float], float]) -> Unary:
@@ -74,7 +80,36 @@ def round_half_down(data: Array) -> Array:
     return np.where(data - low <= high - data, low, high)
 
 
-erf = scalar_function(math.erf)
+@cache
+def erf_series() -> Array:
+    """Return the coefficients of erf's Taylor series around multiples of 1 / ERF_STEPS up to ERF_ONE, a row a power.
+
+    Its derivatives follow from erf' = 2 / sqrt(pi) exp(-x^2): the n+1st is -2x times the nth - 2(n-1) times the n-1st.
+    """
+    around = np.arange(ERF_ONE * ERF_STEPS + 1) / ERF_STEPS
+    rows = [np.array([math.erf(value) for value in around])]
+    earlier, derivative = np.zeros_like(around), 2 / math.sqrt(math.pi) * np.exp(-around * around)
+    for power in range(1, ERF_POWERS + 1):
+        rows.append(derivative / math.factorial(power))
+        earlier, derivative = derivative, -2 * (around * derivative + (power - 1) * earlier)
+    return np.array(rows)
+
+
+def erf(data: Array) -> Array:
+    """Return the error function of each element in float64, to a unit or two in its last place."""
+    flat = data.reshape(-1)
+    result = np.empty(flat.shape, np.float64)
+    for start in range(0, flat.size, AT_ONCE):
+        part = flat[start : start + AT_ONCE].astype(np.float64)
+        size = np.minimum(np.abs(part), ERF_ONE)
+        index = np.where(np.isnan(size), 0, np.rint(size * ERF_STEPS)).astype(np.int64)
+        beyond = size - index / ERF_STEPS
+        *lower, total = erf_series()[:, index]
+        for coefficient in reversed(lower):
+            total = total * beyond + coefficient
+        result[start : start + AT_ONCE] = np.copysign(total, part)
+    return result.reshape(data.shape)
+
 
 UNARY: Mapping[str, Unary] = {
     "abs": np.abs,

@@ -37,8 +37,9 @@ def batch_norm(
     inverse = 1 / np.sqrt(variance.astype(dtype) + dtype.type(attrs.get("eps", 1e-3)))
     factor = scale * inverse
     shift = beta.astype(dtype) - mean.astype(dtype) * factor
-    result = data.astype(dtype) * along(factor, axis, data.ndim) + along(shift, axis, data.ndim)
-    result = result.astype(data.dtype)
+    result = data.astype(dtype, copy=False) * along(factor, axis, data.ndim)
+    result += along(shift, axis, data.ndim)
+    result = result.astype(data.dtype, copy=False)
     return (result, mean, inverse.astype(mean.dtype)) if attrs.get("output_mean_var") else result
 
 
