@@ -352,7 +352,7 @@ def show(it, epochs=2):
     for epoch in range(epochs):
         for b in it:
             x = b.data[0].asnumpy().astype('float64')
-            print(epoch, x.shape, b.pad, [[round(float(v), 2) for v in (r.sum(), r.std(), r.ravel()[0])] for r in x], b.label[0].asnumpy().round(5).tolist())
+            print(epoch, x.shape, b.pad, [[round(float(v), 2) for v in (r.mean(), r.std(), r.ravel()[0])] for r in x], b.label[0].asnumpy().round(5).tolist())
         it.reset()
 
 def iterator(**kw):
