@@ -10,6 +10,7 @@ around, and weighs each reading by a mask.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,10 @@ from graphir.converters.mxnet.reference.contract import (
     require,
 )
 
+# What a convolution looks at is written out for so many elements at a time, some 64 MB: those of a thousand regions
+# take gigabytes.
+PATCHES_AT_ONCE = 1 << 24
+
 
 def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Array:
     """(N, C, *spatial) to (N, C, *kernel, *output): every element that each output position looks at."""
@@ -32,6 +37,8 @@ def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: S
         for size, length, stride_, step in zip(data.shape[2:], kernel, stride, dilate, strict=True)
     ]
     require(min(sizes) > 0, f"kernel {tuple(kernel)} exceeds the padded input {data.shape[2:]}")
+    if max(kernel) == max(stride) == 1:
+        return data.reshape(*data.shape[:2], *kernel, *sizes)
     result = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
     for position in itertools.product(*(range(length) for length in kernel)):
         window = tuple(
@@ -44,7 +51,7 @@ def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: S
 
 def padded(data: Array, pad: Sequence[int]) -> Array:
     """Zeros around every spatial axis of (N, C, *spatial)."""
-    return np.pad(data, [(0, 0), (0, 0), *((amount, amount) for amount in pad)])
+    return data if not any(pad) else np.pad(data, [(0, 0), (0, 0), *((amount, amount) for amount in pad)])
 
 
 def add_bias(result: Array, bias: Sequence[Array]) -> Array:
@@ -80,11 +87,17 @@ def convolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -> 
         f"weight {weight.shape}, expected {(filters, channels // groups, *kernel)}",
     )
     dtype = accumulator(data.dtype)
-    seen = patches(padded(data.astype(dtype, copy=False), pad), kernel, stride, dilate)
-    batch, sizes = data.shape[0], seen.shape[2 + spatial :]
-    columns = seen.reshape(batch, groups, -1, int(np.prod(sizes)))
     matrix = weight.astype(dtype, copy=False).reshape(groups, filters // groups, -1)
-    result = add_bias(np.matmul(matrix, columns).reshape(batch, filters, *sizes), bias).astype(data.dtype, copy=False)
+    at_once = max(1, PATCHES_AT_ONCE // max(1, matrix.shape[2] * groups * math.prod(data.shape[2:])))
+    parts = []
+    for start in range(0, max(1, len(data)), at_once):
+        part = padded(data[start : start + at_once].astype(dtype, copy=False), pad)
+        seen = patches(part, kernel, stride, dilate)
+        sizes = seen.shape[2 + spatial :]
+        columns = seen.reshape(len(part), groups, matrix.shape[2], math.prod(sizes))
+        parts.append(np.matmul(matrix, columns).reshape(len(part), filters, *sizes))
+    result = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    result = add_bias(result, bias).astype(data.dtype, copy=False)
     return result if first else np.moveaxis(result, 1, -1)
 
 

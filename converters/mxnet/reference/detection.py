@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, accumulator, require
 
 
 def multibox_prior(attrs: Attributes, data: Array) -> Array:
@@ -103,14 +102,9 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
         candidates = candidates if topk < 0 else candidates[:topk]
         indices = boxes[:, start : start + 4]
         indices = corners(indices) if attrs.get("in_format", "corner") == "center" else indices
-        kept: list[int] = []
-        are_rivals = id_slot < 0 or attrs.get("force_suppress")
-        classes = np.trunc(boxes[:, id_slot])
-        for candidate in candidates:
-            rivals = [other for other in kept if are_rivals or classes[other] == classes[candidate]]
-            shared = overlap(indices[rivals], indices[candidate])
-            if not np.any(shared > attrs.get("overlap_thresh", 0.5)):
-                kept.append(int(candidate))
+        are_rivals = id_slot < 0 or bool(attrs.get("force_suppress"))
+        classes = np.zeros(len(candidates)) if are_rivals else np.trunc(boxes[candidates, id_slot])
+        kept = candidates[unsuppressed(indices[candidates], classes, attrs.get("overlap_thresh", 0.5), np.greater)]
         result[batch, : len(kept)] = boxes[kept]
         if change is not None:
             result[batch, : len(kept), start : start + 4] = change(boxes[kept, start : start + 4])
@@ -150,18 +144,22 @@ def multibox_detection(attrs: Attributes, scores: Array, offsets: Array, anchors
         keep = len(rows) if topk <= 0 else min(topk, len(rows))
         rows[:keep] = rows[np.argsort(-rows[:, 1], kind="stable")][:keep]
         rows[keep:, 0] = -1
-        suppress(rows[:keep], attrs.get("nms_threshold", 0.5), bool(attrs.get("force_suppress")))
+        classes = np.zeros(keep) if attrs.get("force_suppress") else rows[:keep, 0]
+        rows[:keep][~unsuppressed(rows[:keep, 2:], classes, attrs.get("nms_threshold", 0.5)), 0] = -1
         result[sample, : len(rows)] = rows
     return result
 
 
-def suppress(rows: Array, threshold: float, any_class: bool) -> None:
-    """Set the id of every row that overlaps a better one of its class (of any class) to -1, in place."""
-    for better, row in itertools.combinations(range(len(rows)), 2):
-        if rows[better, 0] < 0 or rows[row, 0] < 0 or not (any_class or rows[better, 0] == rows[row, 0]):
-            continue
-        if overlap(rows[better, 2:], rows[row, 2:]) >= threshold:
-            rows[row, 0] = -1
+def unsuppressed(
+    boxes: Array, classes: Array, threshold: float, beyond: Callable[[Array, float], Array] = np.greater_equal
+) -> Array:
+    """Return which boxes, the best one first, do not overlap a better one of their class that is kept."""
+    kept = np.ones(len(boxes), bool)
+    for place in range(len(boxes)):
+        if kept[place]:
+            worse = place + 1 + np.flatnonzero(kept[place + 1 :] & (classes[place + 1 :] == classes[place]))
+            kept[worse] = ~beyond(overlap(boxes[place], boxes[worse]), threshold)
+    return kept
 
 
 def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
@@ -171,48 +169,56 @@ def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
     sample_ratio points an axis, or ceil(cell size). A batch index below 0
     (-1 or less: it is cut to an integer) gives zeros.
     """
-    rows, columns = attrs["pooled_size"]
-    ratio, aligned = int(attrs.get("sample_ratio", -1)), bool(attrs.get("aligned"))
-    grouped = bool(attrs.get("position_sensitive"))
-    channels = data.shape[1] // (rows * columns if grouped else 1)
-    result = np.zeros((rois.shape[0], channels, rows, columns), data.dtype)
+    pooled, aligned = tuple(attrs["pooled_size"]), bool(attrs.get("aligned"))
+    ratio, groups = int(attrs.get("sample_ratio", -1)), pooled if attrs.get("position_sensitive") else (1, 1)
+    channels = data.shape[1] // math.prod(groups)
+    images = np.moveaxis(data, 1, -1).astype(accumulator(data.dtype), order="C")
+    images = images[..., : channels * math.prod(groups)].reshape(*images.shape[:3], channels, *groups)
+    result = np.zeros((rois.shape[0], channels, *pooled), data.dtype)
     for index, roi in enumerate(rois):
         if int(roi[0]) < 0:
             continue
         left, top, right, bottom = roi[1:] * attrs["spatial_scale"] - (0.5 if aligned else 0.0)
-        height, width = bottom - top, right - left
-        if not aligned:
-            height, width = max(height, 1.0), max(width, 1.0)
-        cell_height, cell_width = height / rows, width / columns
-        count_y = ratio if ratio > 0 else math.ceil(cell_height)
-        count_x = ratio if ratio > 0 else math.ceil(cell_width)
-        for row, column in itertools.product(range(rows), range(columns)):
-            source = data[int(roi[0])]
-            if grouped:
-                source = source.reshape(channels, rows, columns, *source.shape[1:])[:, row, column]
-            total = np.zeros(channels)
-            for y, x in itertools.product(range(count_y), range(count_x)):
-                total += bilinear_point(
-                    source,
-                    top + row * cell_height + (y + 0.5) * cell_height / count_y,
-                    left + column * cell_width + (x + 0.5) * cell_width / count_x,
-                )
-            result[index, :, row, column] = total / max(count_y * count_x, 1)
+        counts, places = [], []
+        for cells, start, end in ((pooled[0], top, bottom), (pooled[1], left, right)):
+            cell = (end - start if aligned else max(end - start, rois.dtype.type(1))) / rois.dtype.type(cells)
+            counts.append(ratio if ratio > 0 else max(math.ceil(cell), 0))
+            places.append(sample_places(start, cell, cells, counts[-1]))
+        parts = [np.arange(number).repeat(count) if groups != (1, 1) else np.zeros(number * count, np.int64)
+                 for number, count in zip(pooled, counts, strict=True)]  # fmt: skip
+        points = bilinear_points(images[int(roi[0])], places, parts)
+        cells = points.reshape(pooled[0], counts[0], pooled[1], counts[1], channels).sum(axis=(1, 3))
+        result[index] = np.moveaxis(cells / max(math.prod(counts), 1), -1, 0)
     return result
 
 
-def bilinear_point(data: Array, y: float, x: float) -> Array:
-    """(C, H, W) read at one point; points up to one pixel outside count as on the border, others are 0."""
-    height, width = data.shape[1:]
-    if not (-1 <= y <= height and -1 <= x <= width):
-        return np.zeros(data.shape[0])
-    y, x = max(y, 0.0), max(x, 0.0)
-    top, left = min(int(y), height - 1), min(int(x), width - 1)
-    y, x = (y - top if top < height - 1 else 0.0), (x - left if left < width - 1 else 0.0)
-    below, right = min(top + 1, height - 1), min(left + 1, width - 1)
-    upper = data[:, top, left] * (1 - x) + data[:, top, right] * x
-    lower = data[:, below, left] * (1 - x) + data[:, below, right] * x
-    return np.asarray(upper * (1 - y) + lower * y)
+def sample_places(start: Array, cell: Array, cells: int, count: int) -> Array:
+    """Return the places (cells * count,) of so many points in each cell of an axis."""
+    single = np.result_type(start, np.float32).type
+    first = single(start) + np.arange(cells, dtype=single)[:, None] * single(cell)
+    inside = (np.arange(count, dtype=single) + single(0.5)) * single(cell) / single(max(count, 1))
+    return np.asarray((first + inside).reshape(-1))
+
+
+def bilinear_points(image: Array, places: Sequence[Array], parts: Sequence[Array]) -> Array:
+    """Read an image (H, W, C, groups, groups) at places (Y,) and (X,), each in one of the parts of the channels: (Y, X,
+    C). Points up to one pixel outside count as on the border, others are 0."""
+    corners_of, weights, inside = [], [], []
+    for place, size in zip(places, image.shape, strict=False):
+        is_inside = (place >= -1) & (place <= size)
+        place = np.where(is_inside, np.clip(place, 0, size - 1), 0).astype(image.dtype)
+        low = place.astype(np.int64)
+        corners_of.append((low, np.minimum(low + 1, size - 1)))
+        weights.append((place - low).astype(image.dtype))
+        inside.append(is_inside)
+    y, x = weights[0][:, None, None], weights[1][:, None]
+
+    def read(row: Array, column: Array) -> Array:
+        return np.asarray(image[row[:, None], column, :, parts[0][:, None], parts[1]])
+
+    upper, lower = (read(row, corners_of[1][0]) * (1 - x) + read(row, corners_of[1][1]) * x for row in corners_of[0])
+    points = upper * (1 - y) + lower * y
+    return np.where(inside[0][:, None, None] & inside[1][:, None], points, 0)
 
 
 OPERATORS: Mapping[str, Reference] = {
