@@ -143,7 +143,10 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     report.rankings = rankings(bench, outputs, (expected, results), report.outputs)
     graded = {comparison.name: comparison for comparison in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
-    report.notes += _moved_channels(outputs, expected, results)
+    report.notes += [
+        f"{one.name} was compared with its channels where {one.source} has them" for one in outputs
+        if one.turned is None and order_outside(results[one.name], expected[one.source])
+    ]  # fmt: skip
     missing = _missing(reference, pairs)
     report.outputs[len(outputs) : len(outputs)] = missing
     if report.ok:
@@ -281,12 +284,6 @@ def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:
         names = [request.name for request in outputs if (bench.limits.step_of(request.source) > 0) == coarse]
         moved |= bench.rounding.first(names, coarse=coarse) if names else {}
     return moved
-
-
-def _moved_channels(outputs: Sequence[Asked], expected: Results, results: Results) -> Iterator[str]:
-    for request in outputs:
-        if request.turned is None and order_outside(results[request.name], expected[request.source]):
-            yield f"{request.name} was compared with its channels where {request.source} has them"
 
 
 def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:

@@ -19,7 +19,6 @@ from graphir.verification.regions.judge import Judgement, Regions, judge
 from graphir.verification.regions.parts import Known, NotRun, Segment, Walks, room_for
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
-from graphir.verification.running.references import RuntimeReference
 
 # What fits into a line that people read, and how many names a report holds at most.
 CHANGES_NAMED = 3
@@ -59,11 +58,9 @@ def _first_by_name(report: VerificationReport, bench: Bench, outputs: Sequence[s
     known |= {found.name: found for found in bench.evaluate((), [name for name in before if name not in known])[1]}
     names = dict.fromkeys([*order, target])
     first, *following = [name for name in names if name in known and not known[name].verdict.passes]
-    reference = bench.reference.itself
-    made = reference.structure if isinstance(reference, RuntimeReference) else None
-    theirs = bench.candidate.structure.producers.get(bench.layers.get(first, ""), ("",))[0]
-    ours = "" if made is None else made.producers.get(first, ("",))[0]
-    said = " / ".join(dict.fromkeys(kind for kind in (ours, theirs) if kind)) or "a layer"
+    sides = (bench.inside, first), (bench.candidate.structure, bench.layers.get(first, ""))
+    kinds = [made.producers.get(name, ("",))[0] for made, name in sides if made is not None]
+    said = " / ".join(dict.fromkeys(filter(None, kinds))) or "a layer"
     yield Cause(first, f"{said}: the first that differs of those that both models know", tuple(following))
 
 

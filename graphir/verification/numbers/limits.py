@@ -134,15 +134,11 @@ def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comp
         if max(reference.dtype.itemsize, candidate.dtype.itemsize) > 1 or reference.dtype.kind == "b":
             return found
         limit = 1.0 / found.scale if found.scale else math.inf
-        passes = found.max_abs <= 1.0 or (found.max_abs <= 2.0 and _hardly_any(reference, candidate))
+        # Sums of what is a step apart round to two steps between next to no elements.
+        two_apart = np.count_nonzero(np.abs(reference.astype(np.int16) - candidate.astype(np.int16)) > 1)
+        passes = found.max_abs <= 1.0 or (found.max_abs <= 2.0 and two_apart <= HARDLY_ANY * reference.size)
         return replace(found, limit=limit, verdict=Verdict.NOISE if passes else found.verdict)
     limit = max(found.limit, QUANTIZED_STEP)
     if found.verdict is Verdict.NOT_DETERMINISTIC and found.relative > limit:
         return replace(found, limit=limit)
     return replace(found, limit=limit, verdict=grade(found.relative, limit))
-
-
-def _hardly_any(reference: Array, candidate: Array) -> bool:
-    """Return whether two steps of 8 bits lie between next to no elements, as sums of what is a step apart round."""
-    apart = np.abs(reference.astype(np.int16) - candidate.astype(np.int16)) > 1
-    return bool(np.count_nonzero(apart) <= HARDLY_ANY * apart.size)

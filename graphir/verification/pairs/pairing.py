@@ -142,10 +142,8 @@ def missing_layers(reference: Reference, layers: Mapping[str, str], sides: Sides
         "the reference does not give": [name for name, names in left.items() if names.isdisjoint(given)],
         "the candidate has no counterpart of": [name for name, names in left.items() if not names.isdisjoint(given)],
     }
-    said = [f"{reason} {_some(names)}" for reason, names in reasons.items() if names]
+    said = [
+        f"{reason} {', '.join(names[:NAMED])}" + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+        for reason, names in reasons.items() if names
+    ]  # fmt: skip
     return f"{len(named) - len(left):,} of {len(named):,} layers compared: {'; '.join(said)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

@@ -83,13 +83,11 @@ class Sides:
         """Return what differs, in a few lines; none where nothing does or no graph can be had."""
         return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
 
-    def nodes_same(self) -> int:
-        """Return how many nodes of one graph are the same computation in the other, 0 where no graph can be had."""
-        return 0 if self.graphs is None else sum(row.status is Status.SAME for row in self.difference.rows)
-
-    def nodes_differing(self) -> int:
-        """Return how many nodes differ, 0 where no graph can be had."""
-        return 0 if self.graphs is None else sum(row.status is not Status.SAME for row in self.difference.rows)
+    def count_nodes(self) -> tuple[int, int]:
+        """Return how many nodes are the same computation in both, and how many differ; 0 where no graph can be had."""
+        rows = () if self.graphs is None else self.difference.rows
+        same = sum(row.status is Status.SAME for row in rows)
+        return same, len(rows) - same
 
     @cached_property
     def partners(self) -> Mapping[Node, Node]:

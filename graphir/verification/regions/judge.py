@@ -110,10 +110,6 @@ class Regions:
         order: names of outputs may be exchanged, and an output has one layout."""
         return value is not None and self._name.get(value) == name and value not in self._turned
 
-    def is_edge(self, value: Value) -> bool:
-        """Return whether parts begin at a value."""
-        return value not in self._merged and value in self._name and self._borders.get(self._name[value]) is value
-
     @property
     def ends(self) -> list[Value]:
         """Return the values at which parts end, in the reference's order."""
@@ -124,15 +120,10 @@ class Regions:
 
         None begins at a value that is `refused`.
         """
-        def begins(held: Value) -> bool:
-            return self.is_edge(held) and held not in refused
-
-        def begins_there(held: Value) -> bool:
-            return held in self._others and begins(self._others[held])
-
-        ours, left = self.walks[0].region(value, begins)
-        theirs, right = self.walks[1].region(self.known.pairs[value], begins_there)
-        others = {**self._others, **{other: held for held, other in self._inputs.items()}}
+        others = {other: held for other, held in self._others.items() if held not in self._merged.union(refused)}
+        ours, left = self.walks[0].region(value, set(others.values()).__contains__)
+        theirs, right = self.walks[1].region(self.known.pairs[value], others.__contains__)
+        others |= {other: held for held, other in self._inputs.items()}
         pairs = {held: other for other, held in others.items()}
         if not all(held in pairs for held in ours) or not all(held in others for held in theirs):
             return None
@@ -336,9 +327,11 @@ class Regions:
         return ours, theirs
 
     def _find_readers(self) -> None:
+        # Parts begin at tensors of numbers that are computed: sizes stay what the candidate makes of its inputs.
         self._borders = {
             name: value for value, name in reversed(self._name.items())
-            if value in self._orders and _can_be_fed(value, self.known)
+            if value in self._orders and not is_size(other := self.known.pairs[value])
+            and (other.dtype is None or other.dtype.numpy().kind in "fiubV")
         }  # fmt: skip
         self._others = {self.known.pairs[value]: value for value in self._borders.values()}
         reads = self.cut.reads(set(self._name.values()), self._borders)
@@ -383,10 +376,3 @@ def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:
 def _shows(readers: Collection[Value], alone: Mapping[Value, Comparison]) -> bool:
     """Return whether something that agrees on the candidate's own numbers does not on the reference's."""
     return any(not _passes(alone, reader) for reader in readers)
-
-
-def _can_be_fed(value: Value, known: Known) -> bool:
-    """Return whether a value is a tensor of numbers that are computed: sizes stay what the candidate makes of its
-    inputs."""
-    other = known.pairs[value]
-    return (other.dtype is None or other.dtype.numpy().kind in "fiubV") and not is_size(other)

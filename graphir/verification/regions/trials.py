@@ -75,10 +75,6 @@ class _Trial:
         return all(len(nodes) == 1 for nodes in self.segment.nodes)
 
     @property
-    def is_done(self) -> bool:
-        return len(self.results) == len(self.ways)
-
-    @property
     def refusal(self) -> NotRun | None:
         """Why nothing could be run, None where something could."""
         refused = [result for _, result in self.results if isinstance(result, NotRun)]
@@ -142,7 +138,7 @@ class _Trials:
         until = time.process_time() + seconds
         trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
         self._run(trials, until)
-        done = [trial for trial in trials if trial.is_done]
+        done = [trial for trial in trials if len(trial.results) == len(trial.ways)]
         settled = self._settled([trial for trial in trials if trial.results])
         self._reference.release()
         self._regions.cut.release()
@@ -233,7 +229,7 @@ class _Trials:
         generator = np.random.Generator(np.random.PCG64(turn))
         drawn = {}
         for edge, way in taken.items():
-            numbers, (low, high) = way(generator, arrays[edge]), range_of(edge)
+            numbers, (low, high) = way.draw(generator, arrays[edge]), range_of(edge)
             table = table_of(edge)
             if table is not None and not table.guarded:  # no input leads outside: the reference refuses it
                 low, high = max(low, table.least), min(high, table.high)
@@ -341,12 +337,12 @@ class _Trials:
 
     def _names(self, rows: Sequence[Row]) -> str:
         pairs = self._sides.partners
-        said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in sorted(rows, key=_has_no_decision)[:2]]
+        said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in sorted(rows, key=_decides, reverse=True)[:2]]
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
 
 
-def _has_no_decision(row: Row) -> bool:
-    return not any(node is not None and is_decision(node) for node in (row.left, row.right))
+def _decides(row: Row) -> bool:
+    return any(node is not None and is_decision(node) for node in (row.left, row.right))
 
 
 def _limits(limits: Limits, segment: Segment) -> Limits:

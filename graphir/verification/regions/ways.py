@@ -35,9 +35,6 @@ class Way:
     where: str = ELSEWHERE
     is_steep: bool = False
 
-    def __call__(self, generator: np.random.Generator, array: Array) -> Array:
-        return self.draw(generator, array)
-
     def shows(self, found: Comparison) -> bool:
         """Return whether a comparison on such numbers shows a difference."""
         return math.isinf(found.relative) if self.is_steep else found.verdict.differs
@@ -55,7 +52,8 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
     ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
-    is_bound = any(map(is_bounded, free))
+    # Of results that have bounds, cutting off what is beyond changes nothing.
+    is_bound = any(value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED for value in free)
     is_alike = len(set(map(len, segment.nodes))) == 1 and all(row.status is Status.CHANGED for row in rows)
     if is_alike:
         ways.append(Way(beyond))
@@ -77,11 +75,6 @@ def _raises_alone(segment: Segment) -> bool:
 
 
 OWN = Way(unchanged, where=HERE)
-
-
-def is_bounded(value: Value) -> bool:
-    """Return whether an operator's results have bounds, so that cutting off what is beyond changes nothing."""
-    return value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED
 
 
 def constants(row: Row) -> Iterator[tuple[float, float]]:

@@ -54,16 +54,16 @@ def _by_shape(shapes: Mapping[str, Sequence[int]], wanted: Sequence[Sequence[Any
     ("position") or the only one that does ("shape")."""
     names = list(shapes)
     orders = islice(permutations(names), MOST_ORDERS)
-    suiting = [order for order in orders if all(map(_can_fit, map(shapes.get, order), wanted))]
+    suiting = [
+        order for order in orders
+        if all(
+            len(shapes[name]) == len(sizes) and (fits(shapes[name], sizes) or channel_order(shapes[name], sizes))
+            for name, sizes in zip(order, wanted, strict=True)
+        )
+    ]  # fmt: skip
     if tuple(names) not in suiting and len(suiting) == 1:
         return list(suiting[0]), "shape"
     return names, "position"
-
-
-def _can_fit(shape: Sequence[int] | None, wanted: Sequence[Any]) -> bool:
-    if shape is None or len(shape) != len(wanted):
-        return False
-    return fits(shape, wanted) or bool(channel_order(shape, wanted))
 
 
 def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Array]:

@@ -108,8 +108,14 @@ class Rounding:
 
     @cached_property
     def _moved_weights(self) -> list[str]:
-        """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be."""
-        return self._first_weights if self._has_integer_feeds or not self.feeds() else []
+        """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be: some that meet
+        the inputs first, the smaller ones of them, enough to move all that follows."""
+        if self.feeds() and not self._has_integer_feeds:
+            return []
+        structure = self._candidate.structure
+        first = list(islice(structure.first_weights(), WEIGHTS_CONSIDERED))
+        small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
+        return small[:WEIGHTS_MOVED] or first[:1]
 
     @cached_property
     def _has_integer_feeds(self) -> bool:
@@ -152,14 +158,6 @@ class Rounding:
             values = self._unperturbed_outputs([])
             return {name: values[name] for name in names}
         return self._candidate.run_cached(self._feeds, names)
-
-    @cached_property
-    def _first_weights(self) -> list[str]:
-        """Some weights that meet the inputs first, the smaller ones of them: enough to move all that follows."""
-        structure = self._candidate.structure
-        first = list(islice(structure.first_weights(), WEIGHTS_CONSIDERED))
-        small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
-        return small[:WEIGHTS_MOVED] or first[:1]
 
     def run_with_large_change(self, base: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
         """Return the values as they are, and where each real input is moved by some percent, which is no rounding: what
