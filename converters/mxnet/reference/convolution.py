@@ -25,8 +25,8 @@ from graphir.converters.mxnet.reference.contract import (
     require,
 )
 
-# What a convolution looks at is written out for so many elements at a time, some 64 MB: those of a thousand regions
-# take gigabytes.
+# What a convolution looks at or spreads is written out for so many elements at a time, some 64 MB: those of a thousand
+# regions take gigabytes.
 PATCHES_AT_ONCE = 1 << 24
 
 
@@ -142,16 +142,20 @@ def deconvolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -
     dtype = accumulator(data.dtype)
     columns = data.astype(dtype, copy=False).reshape(batch, groups, channels // groups, -1)
     matrix = weight.astype(dtype, copy=False).reshape(groups, channels // groups, -1)
-    spread = np.matmul(matrix.transpose(0, 2, 1), columns).reshape(batch, filters, *kernel, *sizes)
+    turned = matrix.transpose(0, 2, 1)
     full = [s * (size - 1) + extent + a for s, size, extent, a in zip(stride, sizes, extents, adj, strict=True)]
     result = np.zeros((batch, filters, *full), dtype)
     everything = (slice(None), slice(None))
-    for position in itertools.product(*(range(length) for length in kernel)):
-        window = tuple(
-            slice(at * step, at * step + s * (size - 1) + 1, s)
-            for at, step, s, size in zip(position, dilate, stride, sizes, strict=True)
-        )
-        result[everything + window] += spread[everything + position]
+    at_once = max(1, PATCHES_AT_ONCE // max(1, filters * math.prod((*kernel, *sizes))))
+    for start in range(0, batch, at_once):
+        part = result[start : start + at_once]
+        spread = np.matmul(turned, columns[start : start + at_once]).reshape(len(part), filters, *kernel, *sizes)
+        for position in itertools.product(*(range(length) for length in kernel)):
+            window = tuple(
+                slice(at * step, at * step + s * (size - 1) + 1, s)
+                for at, step, s, size in zip(position, dilate, stride, sizes, strict=True)
+            )
+            part[everything + window] += spread[everything + position]
     kept = tuple(slice(p, size - p) for p, size in zip(pad, full, strict=True))
     result = add_bias(result[everything + kept], bias).astype(data.dtype, copy=False)
     return result if first else np.moveaxis(result, 1, -1)

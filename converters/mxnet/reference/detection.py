@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -49,8 +50,9 @@ def overlap(left: Array, right: Array) -> Array:
     """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
     low = np.maximum(left[..., :2], right[..., :2])
     high = np.minimum(left[..., 2:], right[..., 2:])
-    shared = np.maximum(high - low, 0).prod(axis=-1)
-    union = (left[..., 2:] - left[..., :2]).prod(axis=-1) + (right[..., 2:] - right[..., :2]).prod(axis=-1) - shared
+    sides = np.maximum(high - low, 0), left[..., 2:] - left[..., :2], right[..., 2:] - right[..., :2]
+    shared, first, second = (side[..., 0] * side[..., 1] for side in sides)
+    union = first + second - shared
     return np.asarray(np.where(union > 0, shared / np.where(union > 0, union, 1), 0))
 
 
@@ -172,8 +174,9 @@ def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
     pooled, aligned = tuple(attrs["pooled_size"]), bool(attrs.get("aligned"))
     ratio, groups = int(attrs.get("sample_ratio", -1)), pooled if attrs.get("position_sensitive") else (1, 1)
     channels = data.shape[1] // math.prod(groups)
-    images = np.moveaxis(data, 1, -1).astype(accumulator(data.dtype), order="C")
-    images = images[..., : channels * math.prod(groups)].reshape(*images.shape[:3], channels, *groups)
+    height, width = data.shape[2:]
+    images = data[:, : channels * math.prod(groups)].reshape(-1, channels, *groups, height, width)
+    images = images.transpose(0, 4, 5, 2, 3, 1).astype(accumulator(data.dtype), order="C")
     result = np.zeros((rois.shape[0], channels, *pooled), data.dtype)
     for index, roi in enumerate(rois):
         if int(roi[0]) < 0:
@@ -184,8 +187,8 @@ def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
             cell = (end - start if aligned else max(end - start, rois.dtype.type(1))) / rois.dtype.type(cells)
             counts.append(ratio if ratio > 0 else max(math.ceil(cell), 0))
             places.append(sample_places(start, cell, cells, counts[-1]))
-        parts = [np.arange(number).repeat(count) if groups != (1, 1) else np.zeros(number * count, np.int64)
-                 for number, count in zip(pooled, counts, strict=True)]  # fmt: skip
+        parts = [np.arange(cells).repeat(count) * (number > 1)
+                 for cells, count, number in zip(pooled, counts, groups, strict=True)]  # fmt: skip
         points = bilinear_points(images[int(roi[0])], places, parts)
         cells = points.reshape(pooled[0], counts[0], pooled[1], counts[1], channels).sum(axis=(1, 3))
         result[index] = np.moveaxis(cells / max(math.prod(counts), 1), -1, 0)
@@ -201,24 +204,28 @@ def sample_places(start: Array, cell: Array, cells: int, count: int) -> Array:
 
 
 def bilinear_points(image: Array, places: Sequence[Array], parts: Sequence[Array]) -> Array:
-    """Read an image (H, W, C, groups, groups) at places (Y,) and (X,), each in one of the parts of the channels: (Y, X,
-    C). Points up to one pixel outside count as on the border, others are 0."""
-    corners_of, weights, inside = [], [], []
-    for place, size in zip(places, image.shape, strict=False):
-        is_inside = (place >= -1) & (place <= size)
-        place = np.where(is_inside, np.clip(place, 0, size - 1), 0).astype(image.dtype)
+    """Read an image (H, W, groups, groups, C) at places (Y,) and (X,), each in one of the groups: (Y, X, C). Points up
+    to one pixel outside count as on the border, others are 0."""
+    _, width, rows, columns, channels = image.shape
+    steps = (width * rows * columns, columns), (rows * columns, 1)
+    sides, inside = [], []
+    for place, size, (step, part_step), part in zip(places, image.shape, steps, parts, strict=False):
+        inside.append((place >= -1) & (place <= size))
+        place = np.where(inside[-1], np.clip(place, 0, size - 1), 0).astype(image.dtype)
         low = place.astype(np.int64)
-        corners_of.append((low, np.minimum(low + 1, size - 1)))
-        weights.append((place - low).astype(image.dtype))
-        inside.append(is_inside)
-    y, x = weights[0][:, None, None], weights[1][:, None]
-
-    def read(row: Array, column: Array) -> Array:
-        return np.asarray(image[row[:, None], column, :, parts[0][:, None], parts[1]])
-
-    upper, lower = (read(row, corners_of[1][0]) * (1 - x) + read(row, corners_of[1][1]) * x for row in corners_of[0])
-    points = upper * (1 - y) + lower * y
-    return np.where(inside[0][:, None, None] & inside[1][:, None], points, 0)
+        share = (place - low).astype(image.dtype)
+        ends = (low, 1 - share), (np.minimum(low + 1, size - 1), share)
+        sides.append([(end * step + part * part_step, weight) for end, weight in ends])
+    elements = image.reshape(-1, channels)
+    points = np.zeros((len(places[0]), len(places[1]), channels), image.dtype)
+    for (row, above), (column, before) in itertools.product(*sides):
+        read = elements.take(row[:, None] + column, axis=0)
+        read *= (above[:, None] * before)[..., None]
+        points += read
+    is_inside = inside[0][:, None] & inside[1]
+    if not is_inside.all():
+        points[~is_inside] = 0
+    return points
 
 
 OPERATORS: Mapping[str, Reference] = {
