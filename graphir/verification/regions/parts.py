@@ -54,8 +54,9 @@ class NotRun:
 class Known:
     """The pairs of values of two graphs that both models can be asked for.
 
-    `names` are the names by which the reference is asked for the first graph's values, `pairs` the second graph's
-    values by the first one's. Of what one run of the reference gives, up to `kept` bytes stay for later questions.
+    `names` are the names by which the reference is asked for the first graph's values, those of outputs where a value
+    has several, `values` the values by all of them, `pairs` the second graph's values by the first one's. Of what one
+    run of the reference gives, up to `kept` bytes stay for later questions.
     """
 
     def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], kept: int) -> None:
@@ -66,11 +67,16 @@ class Known:
         known = set(bench.reference.values())
         self.names: dict[Value, str] = {}
         self.pairs: dict[Value, Value] = {}
+        self.values: dict[str, Value] = {}
         for source, name in bench.layers.items():
             value, other = left.get(source), right.get(name)
-            if value is not None and other is not None and source in known and value not in self.pairs:
-                self.names[value], self.pairs[value] = source, other
-        self.values = {source: value for value, source in self.names.items()}
+            if value is None or other is None or source not in known:
+                continue
+            if self.pairs.setdefault(value, other) is not other:
+                continue
+            self.values[source] = value
+            if value not in self.names or source in bench.reference.outputs:
+                self.names[value] = source
 
     def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
         """Return what the reference has for values that are known."""
