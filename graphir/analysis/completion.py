@@ -38,6 +38,7 @@ class Counterparts:
         self._pair_exactly()
         if len(self.forward) == len(left) == len(right):
             return
+        self._pair_downwards()
         for node, partner in align(left, right, self.prints).matched:
             self._pair(node, partner)
         for key in (self._exactly, _kind_key):
@@ -74,6 +75,14 @@ class Counterparts:
                 self._pair(nodes[0], sides[1][label][0])
         self._pair_sources(labels.__getitem__)
         self._settle(labels.__getitem__)
+
+    def _pair_downwards(self) -> None:
+        """Nodes that do the same with the same, whatever reads them, if each is the only one."""
+        pending = deque(self.values.items())
+        while pending:
+            self._pair_users(*pending.popleft(), self._exactly, single=True)
+            pending.extend(self._reached)
+            self._reached.clear()
 
     def _pair_sources(self, key: Key) -> None:
         """Nodes that read nothing that is computed, such as random numbers."""

@@ -152,16 +152,17 @@ class _Inquiry:
             where = "; the graphs do not differ here, but before" if rows else ""
         pairs = self.sides.partners
         said = []
+        doubt = "; which value of the candidate is its counterpart is uncertain" * self.sides.is_uncertain(value)
         for row in rows[:CHANGES_NAMED]:
             own = not where and len(rows) == 1 and node_names(row) == self.known.names[value]
             said.append(row_text(row, pairs) if own else f"{node_names(row)}: {row_text(row, pairs)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
         if said and not where:
-            return "; ".join(said) + more
+            return "; ".join(said) + more + doubt
         made = dict.fromkeys(spoken(node) for node in (value.producer, self.known.pairs[value].producer) if node)
         if said:
-            return f"{' / '.join(made)}{where}: {'; '.join(said)}{more}"
-        return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
+            return f"{' / '.join(made)}{where}: {'; '.join(said)}{more}{doubt}"
+        return f"{' / '.join(made)}: the graphs do not differ here, the numbers do{doubt}"
 
     def _changed_before(self, value: Value) -> list[Row]:
         """Return the nearest changes that a value depends on: what they do may show only further on."""

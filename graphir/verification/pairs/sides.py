@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
+from graphir.analysis.attributes import attributes_of
 from graphir.analysis.changes import changes_of, partners
 from graphir.analysis.completion import Counterparts
 from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
+from graphir.structure.extract import uses_of
 
 # An activation that is written as operators of its own has some ten of them, an attention some thirty.
 MOST_BETWEEN = 64
@@ -123,13 +125,16 @@ class Sides:
     def values(self) -> Mapping[Value, Value]:
         """The computed values of the first graph that have a counterpart in the second, in the first one's order.
 
-        Alignment and names are both asked; where they disagree that pair is taken whose operator, weights and operands
-        agree more, names first. Where two nodes that are the same read other values than these pairs say, and only
-        nodes that one model alone has lie between, what they read is the pair: a normalization that is part of the
-        weights before it, a product whose sum is a node of its own.
+        Alignment and names are both asked; where they disagree that pair is taken whose operator, weights, operands and
+        attributes agree more, names first. Where two nodes that are the same read other values than these pairs say,
+        and only nodes that one model alone has lie between, what they read is the pair: a normalization that is part of
+        the weights before it, a product whose sum is a node of its own.
         """
         assert self.graphs is not None
         aligned = self.counterparts.values
+        back: dict[Value, list[Value]] = {}
+        for value, other in aligned.items():
+            back.setdefault(other, []).append(value)
         names = by_name(self.graphs[1])
         prints = Fingerprints()
         found: dict[Value, Value] = {}
@@ -139,7 +144,8 @@ class Sides:
                 namesake = next((names[name] for name in (value.name, *value.sources) if name in names), None)
                 chosen = partner if namesake is None else namesake
                 if partner is not None and namesake is not None and partner is not namesake:
-                    ours = self._likeness(value, partner, prints)
+                    pairs = [(value, partner), *((held, namesake) for held in back.get(namesake, ()))]
+                    ours = max(self._likeness(*pair, prints) for pair in pairs)
                     chosen = partner if ours > self._likeness(value, namesake, prints) else namesake
                 if chosen is not None and chosen.producer is not None:
                     found[value] = chosen
@@ -152,12 +158,23 @@ class Sides:
         nodes of one model alone before them: which value between these is the pair is a guess."""
         return self._inferred & self.values.keys()
 
-    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, bool, int]:
-        """Return how much speaks for two values being the same: sizes, weights, operator, and how many operands are."""
+    def is_uncertain(self, value: Value) -> bool:
+        """Return whether the pair of a value is a guess: it is inferred, or the names of the two do not say it and
+        several nodes of one kind, which read the same, are not the same in the second graph."""
+        node, other = value.producer, self.values.get(value)
+        if value in self.inferred or node is None or other is None or other.name in (value.name, *value.sources):
+            return value in self.inferred
+        read = [held for held in uses_of(node) if held.tensor is None]
+        others = {user for held in read for user in held.users() if type(user.op) is type(node.op)} & self.rows.keys()
+        return sum([held for held in uses_of(user) if held.tensor is None] == read for user in others) > 1
+
+    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, bool, int, bool]:
+        """Return how much speaks for two values being the same: sizes, weights, operator, how many operands are, and
+        attributes."""
         node, partner = value.producer, other.producer
         fits = not _are_of_other_sizes(value, other)
         if node is None or partner is None:
-            return fits, False, False, 0
+            return fits, False, False, 0, False
         weights = [
             sorted(
                 str(prints.fingerprint(held.tensor))
@@ -167,7 +184,8 @@ class Sides:
         ]  # fmt: skip
         read = {self.counterparts.values.get(held) for held in node.inputs if held is not None} - {None}
         agreeing = sum(held in read for held in partner.inputs)
-        return fits, weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
+        alike = repr(attributes_of(node)) == repr(attributes_of(partner))
+        return fits, weights[0] == weights[1], type(node.op) is type(partner.op), agreeing, alike
 
     def _correct_by_readers(self, found: dict[Value, Value]) -> None:
         """Pair what nodes that are the same read, and outputs, where only nodes without counterpart lie between that
