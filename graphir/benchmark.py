@@ -144,7 +144,7 @@ def bench_models(models: Sequence[tuple[Any, ModelOptions]], how: BenchOptions) 
     facts = machine_facts(gpu=any(provider.lower() != "cpu" for provider in how.providers))
     with memory_for("the benchmark"), tempfile.TemporaryDirectory(prefix="graphir-") as folder:
         opened = [
-            _open_contestant(LETTERS[index], model, options, Path(folder), how)
+            _open_contestant(model, options, Path(folder, f"{LETTERS[index]}.onnx"), how)
             for index, (model, options) in enumerate(models)
         ]
         bench_run = _Bench(opened, how)
@@ -169,9 +169,9 @@ class Contestant:
     refusal: str = ""
 
 
-def _open_contestant(letter: str, model: Any, options: ModelOptions, folder: Path, how: BenchOptions) -> Contestant:
-    started = time.perf_counter()
-    target = folder / f"{letter}.onnx"
+def _open_contestant(model: Any, options: ModelOptions, target: Path, how: BenchOptions) -> Contestant:
+    """Open a model; where onnxruntime is to run it, `target`, named by its letter, becomes its file."""
+    started, letter = time.perf_counter(), target.stem
     if isinstance(model, Graph):
         how.progress(f"writing {model.name} as ONNX")
         _save(model, target)

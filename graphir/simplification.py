@@ -69,12 +69,13 @@ def simplify_model(
     stated = {} if opset is None else {"opset": opset}
     report = convert_model(source, Destination(target, stated, simplification=what), options, proof, tell)
     tell("measuring")
+    timing = BenchOptions(seconds=seconds, threads=1, progress=tell) if seconds else None
     rows = [
         Measured("nodes", sum(report.source_operators.values()), sum(report.target_operators.values())),
         Measured("bytes", *_bytes(report)),
         Measured("MACs", *(_macs(path, given) for path, given in ((source, options), (target, ModelOptions())))),
     ]
-    return SimplificationReport(report, rows, *_latency(source, target, options, seconds, tell))
+    return SimplificationReport(report, rows, *_latency(source, target, options, timing))
 
 
 def _bytes(report: ConversionReport) -> tuple[int, int]:
@@ -90,14 +91,13 @@ def _macs(model: PathLike, options: ModelOptions) -> int | str | None:
 
 
 def _latency(
-    source: PathLike, target: PathLike, options: ModelOptions, seconds: float, tell: Callable[[str], None]
+    source: PathLike, target: PathLike, options: ModelOptions, how: BenchOptions | None
 ) -> tuple[Any, str]:
     """Return both models timed in turns, or None and why they could not be. One thread: on a machine with other work a
     second thread that waits for a core was seen to make medians ten times longer."""
-    if not seconds:
+    if how is None:
         return None, "not requested: 0 seconds"
     try:
-        how = BenchOptions(seconds=seconds, threads=1, progress=tell)
         return bench_models([(source, options), (target, ModelOptions(shapes=options.shapes))], how), ""
     except GraphirError as error:
         return None, str(error).splitlines()[0]

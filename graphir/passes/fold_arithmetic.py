@@ -7,6 +7,7 @@ arithmetic is numpy's in the operands' dtype.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from graphir.graph import Graph, Node, Value
@@ -55,7 +56,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     small = byte_size(type_.dtype, _sizes(type_)) <= SMALL and sum(tensor.nbytes for tensor in tensors) <= SMALL
     if not small and not _may_be_large(node, type_):
         return False
-    folded = _compute_tensor(node.op, compute, tensors, type_, small)
+    folded = _compute_tensor(partial(compute, node.op), tensors, type_, small)
     name, sources = result.name, result.sources
     value = graph.add_parameter(graph.fresh_name(f"{name}_value"), folded)
     graph.replace_uses(result, value)
@@ -84,7 +85,7 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
     return tuple(dim for dim in type_.shape or () if isinstance(dim, int))
 
 
-def _compute_tensor(op: Operator, compute: Compute, tensors: list[Tensor], type_: TensorType, small: bool) -> Tensor:
+def _compute_tensor(compute: Callable[..., Any], tensors: list[Tensor], type_: TensorType, small: bool) -> Tensor:
     import numpy as np
 
     dtype, shape = type_.dtype, _sizes(type_)
@@ -92,7 +93,7 @@ def _compute_tensor(op: Operator, compute: Compute, tensors: list[Tensor], type_
 
     def elements() -> Any:
         with np.errstate(all="ignore"):
-            result = compute(op, *(tensor.numpy() for tensor in tensors))
+            result = compute(*(tensor.numpy() for tensor in tensors))
         return np.asarray(result).astype(dtype.numpy(), copy=False).reshape(shape)
 
     if small:

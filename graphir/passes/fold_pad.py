@@ -37,7 +37,7 @@ def fold_pads(graph: Graph) -> Outcome:
         before, order = pad_in_front(node)
         merged = None if before is None else _merge_padding(node, before, order)
         if before is not None and merged is not None:
-            _without_pad(graph, node, merged, before, order)
+            _without_pad(node, merged, before, order)
             outcome.note(node.name, f"the Pad {before.name} in front became part of its padding")
     if outcome:
         outcome |= remove_dead_code(graph)
@@ -61,9 +61,10 @@ def pad_in_front(node: Node) -> tuple[Node | None, tuple[int, ...]]:
     return (maker, order) if isinstance(maker.op, Pad) else (None, ())
 
 
-def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order: tuple[int, ...]) -> None:
+def _without_pad(node: Node, merged: Operator, before: Node, order: tuple[int, ...]) -> None:
     """`merged` in place of the node, reading what the Pad reads."""
-    data, rest = before.inputs[0], node.inputs[1:]
+    graph, data, rest = node.graph, before.inputs[0], node.inputs[1:]
+    assert graph is not None
     if not order:
         graph.replace(node, merged, (data, *rest))
         return

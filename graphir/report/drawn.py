@@ -90,7 +90,7 @@ def fit_table(
     lines: list[list[str]] = [[*names], *cells]
     without = [line[1:] for line in lines]
     if len(names) > 1 and not whole and _least_width(without, rest, STACKED) <= room - len(INDENT):
-        return _stack_first_column([names, *cells], without, room, rest, columns.whole)
+        return _stack_first_column([names, *cells], room, rest, columns.whole)
     return _draw_cards(names, cells, room)
 
 
@@ -128,11 +128,9 @@ def _draw_table(
     return _print_lines(grid, room, indent)
 
 
-def _stack_first_column(
-    lines: Sequence[Sequence[str]], without: Sequence[Sequence[str]], room: int, rest: TableColumns, is_whole: bool
-) -> str:
+def _stack_first_column(lines: Sequence[Sequence[str]], room: int, rest: TableColumns, is_whole: bool) -> str:
     """Return the cells of the first column, each above its row."""
-    below = _draw_table(without, room - len(INDENT), rest, STACKED, False, INDENT * 2)
+    below = _draw_table([line[1:] for line in lines], room - len(INDENT), rest, STACKED, False, INDENT * 2)
     stacked = []
     for line, row in zip(lines, below, strict=True):
         first = line[0] if is_whole else shorten_middle(line[0], room)

@@ -35,7 +35,7 @@ def _differences(left: Graph, right: Graph, path: str) -> Iterator[str]:
         if a is None or b is None:
             yield f"{path}the node {(a or b).name} is in one graph only"
             return
-        yield from _node_differences(a, b, left, right, path)
+        yield from _node_differences(a, b, path)
     ours, theirs = [_reference(left, value) for value in left.outputs], [_reference(right, v) for v in right.outputs]
     yield from _compare(ours, theirs, f"{path}outputs")
 
@@ -55,13 +55,15 @@ def _value_differences(left: Value, right: Value, path: str) -> Iterator[str]:
         yield f"{path}the elements of {left.name} differ"
 
 
-def _node_differences(left: Node, right: Node, a: Graph, b: Graph, path: str) -> Iterator[str]:
+def _node_differences(left: Node, right: Node, path: str) -> Iterator[str]:
+    assert left.graph is not None
+    assert right.graph is not None
     yield from _compare(left.name, right.name, f"{path}name of a node")
     yield from _compare(type(left.op), type(right.op), f"{path}operator of {left.name}")
     if not same_attribute(left.op.attributes(), right.op.attributes()):
         yield f"{path}attributes of {left.name}: {left.op!r} and {right.op!r}"
     yield from _compare(
-        [_reference(a, value) for value in left.inputs], [_reference(b, value) for value in right.inputs],
+        [_reference(left.graph, value) for value in left.inputs], [_reference(right.graph, v) for v in right.inputs],
         f"{path}operands of {left.name}",
     )
     yield from _compare(len(left.outputs), len(right.outputs), f"{path}number of results of {left.name}")

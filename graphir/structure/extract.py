@@ -34,7 +34,25 @@ def extract(graph: Graph, outputs: Sequence[Value | str], inputs: Sequence[Value
     if idle:
         shown = ", ".join(value.name for value in wanted)
         raise GraphError(f"cannot cut {graph.name} at {listing(idle)}: no output ({shown}) depends on it")
-    return _build_part(graph, wanted, cuts, needed, nodes)
+    part = type(graph)(graph.name)
+    part.metadata = dict(graph.metadata)
+    images: Images = {}
+    for value in dict.fromkeys([*cuts, *(source for source in graph.inputs if source in needed)]):
+        image = images[value] = take_over(value, part, value.name)
+        image.declared, image.known, image.tensor, image._index = image.type, None, None, 0
+        part._inputs.append(image)
+    given = set(cuts)
+    for value in graph.parameters:
+        if value in needed and value not in given:
+            image = images[value] = take_over(value, part, value.name)
+            part._parameters[image] = None
+    for node in graph.nodes:
+        if node in nodes:
+            _add(part, node, images, graph)
+    part.set_outputs([images[value] for value in wanted])
+    _infer_anew(part, cuts)
+    part.decisions = _decisions(graph, part, cuts, needed)
+    return part
 
 
 def _choose_values(lookup: GraphLookup, given: Sequence[Value | str], what: str) -> list[Value]:
@@ -97,30 +115,6 @@ def uses_of(node: Node) -> list[Value]:
         values += [value for value in (*used, *graph.outputs) if value.graph is node.graph]
         pending.extend(inner for child in graph.nodes for inner in child.subgraphs)
     return values
-
-
-def _build_part(
-    graph: Graph, wanted: Sequence[Value], cuts: Sequence[Value], needed: set[Value], nodes: set[Node]
-) -> Graph:
-    part = type(graph)(graph.name)
-    part.metadata = dict(graph.metadata)
-    images: Images = {}
-    for value in dict.fromkeys([*cuts, *(source for source in graph.inputs if source in needed)]):
-        image = images[value] = take_over(value, part, value.name)
-        image.declared, image.known, image.tensor, image._index = image.type, None, None, 0
-        part._inputs.append(image)
-    given = set(cuts)
-    for value in graph.parameters:
-        if value in needed and value not in given:
-            image = images[value] = take_over(value, part, value.name)
-            part._parameters[image] = None
-    for node in graph.nodes:
-        if node in nodes:
-            _add(part, node, images, graph)
-    part.set_outputs([images[value] for value in wanted])
-    _infer_anew(part, cuts)
-    part.decisions = _decisions(graph, part, cuts, needed)
-    return part
 
 
 def _add(part: Graph, node: Node, images: Images, graph: Graph) -> None:

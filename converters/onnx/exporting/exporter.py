@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.exporting.choice import (
@@ -88,7 +88,7 @@ def _export_chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Exp
     least: dict[Node, int] = {}
     never: dict[tuple[str, str], list[Node]] = {}
     for node, first_reason in reasons.items():
-        least[node], last_reason = _least_opset(node, start, newest, source_opset, runnable)
+        least[node], last_reason = _least_opset(node, range(start + 1, newest + 1), source_opset, runnable)
         if not least[node]:
             never.setdefault((node.op.name, last_reason or first_reason), []).append(node)
     if never:
@@ -106,12 +106,11 @@ def _attempt(graph: Graph, opset: int, casts: Casts, *, has_chosen_opset: bool =
     return export, _export_records(graph, export)
 
 
-def _least_opset(node: Node, start: int, newest: int, source: int | None, runnable: bool) -> tuple[int, str]:
-    """Return the lowest opset above `start` that says a node by itself; 0 if there is none, and what the newest
-    lacks."""
+def _least_opset(node: Node, opsets: Iterable[int], source: int | None, runnable: bool) -> tuple[int, str]:
+    """Return the first of rising opsets that says a node by itself; 0 if there is none, and what the newest lacks."""
     reason = ""
     assert node.graph is not None
-    for opset in range(start + 1, newest + 1):
+    for opset in opsets:
         trial = Export(node.graph, opset, _export_subgraph, casts=casts_for(source, opset, runnable), alone=True)
         _export_node(node, trial)
         if not trial.refused:

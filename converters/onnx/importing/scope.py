@@ -231,12 +231,7 @@ class Scope:
             self._record(proto, name, error)
             self._break(proto)
             return
-        self._import_by(function, proto, operands, opset, name)
-
-    def _import_by(
-        self, function: ImportFunction, proto: Any, operands: Sequence[Value | None], opset: int, name: str
-    ) -> None:
-        """Import by the operator's function; what it refuses is recorded, unless an operand was refused already."""
+        # what the function refuses is recorded, unless an operand was refused already
         stands_on_broken = not self.importer.broken.isdisjoint(operands)
         count = self.importer.failures
         try:

@@ -147,7 +147,7 @@ class DetRandomCropAug(_RandomRegion):
         height, width = src.shape[:2]
 
         def attempt(ratio: float, least: float, most: float) -> tuple[Region, Boxes] | None:
-            region = _drawn_part(ratio, least, most, height, width)
+            region = _drawn_part(ratio, (least, most), height, width)
             is_fit = region is not None and self._covers(label, region, height, width)
             boxes = self._cut(label, region, height, width) if region is not None and is_fit else None
             return None if region is None or boxes is None else (region, boxes)
@@ -201,7 +201,7 @@ class DetRandomPadAug(_RandomRegion):
         height, width = src.shape[:2]
 
         def attempt(ratio: float, least: float, most: float) -> Region | None:
-            return _drawn_whole(ratio, least, most, height, width)
+            return _drawn_whole(ratio, (least, most), height, width)
 
         region = self.proposed(height, width, attempt)
         if region is None:
@@ -214,9 +214,10 @@ class DetRandomPadAug(_RandomRegion):
         return copyMakeBorder(src, *borders, values=self.pad_val), boxes
 
 
-def _drawn_part(ratio: float, least: float, most: float, height: int, width: int) -> Region | None:
+def _drawn_part(ratio: float, areas: tuple[float, float], height: int, width: int) -> Region | None:
     """Return a region within an image, None if the one that is drawn does not fit."""
-    new_height, highest = (round(math.sqrt(area / ratio)) for area in (least, most))
+    least, most = areas
+    new_height, highest = (round(math.sqrt(area / ratio)) for area in areas)
     if round(highest * ratio) > width:
         highest = int((width + 0.4999999) / ratio)
     highest = min(highest, height)
@@ -234,9 +235,9 @@ def _drawn_part(ratio: float, least: float, most: float, height: int, width: int
     return random.randint(0, width - new_width), top, new_width, new_height
 
 
-def _drawn_whole(ratio: float, least: float, most: float, height: int, width: int) -> Region | None:
+def _drawn_whole(ratio: float, areas: tuple[float, float], height: int, width: int) -> Region | None:
     """Return the place of an image in a larger one, and the size of that; None if it is hardly larger."""
-    new_height, highest = (round(math.sqrt(area / ratio)) for area in (least, most))
+    new_height, highest = (round(math.sqrt(area / ratio)) for area in areas)
     if round(new_height * ratio) < width:
         new_height = int((width + 0.499999) / ratio)
     new_height = min(max(new_height, height), highest)

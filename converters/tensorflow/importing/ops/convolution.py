@@ -127,7 +127,7 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
     weight, kernel = _filter(node, 1, layout)
     data = node.input(2)
     strides, dilations = _per_axis(node, layout, "strides"), _per_axis(node, layout, "dilations")
-    transposed_padding = _transposed_padding(node, layout, kernel, strides, dilations)
+    transposed_padding = _transposed_padding(node, layout, kernel)
     padding, extra = transposed_padding or (Explicit(), tuple(stride - 1 for stride in strides))
     op = ConvTranspose(
         kernel_shape=kernel,
@@ -146,10 +146,11 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
 
 
 def _transposed_padding(
-    node: ImportNode, layout: Layout, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    node: ImportNode, layout: Layout, kernel: Sequence[int]
 ) -> tuple[Explicit, tuple[int, ...]] | None:
     """Return what is cut off before and after, and what is added behind, so that the result has the stated size; None
     where that depends on sizes that are known at run time only."""
+    strides, dilations = _per_axis(node, layout, "strides"), _per_axis(node, layout, "dilations")
     sizes = _stated_sizes(node, layout)
     shape = node.input(2).shape
     if sizes is None or (shape is not None and len(shape) != layout.spatial + 2):

@@ -66,14 +66,14 @@ def import_mirror_pad(node: ImportNode) -> Value:
         node.refuse(f"mode {mode}; TensorFlow has REFLECT and SYMMETRIC")
     known = node.integers(1, "the paddings")
     data = node.input(0)
-    for axis, (before, after) in enumerate(zip(known[::2], known[1::2], strict=True)):
-        data = _mirror(node, data, axis, before, after)
+    for axis, pads in enumerate(zip(known[::2], known[1::2], strict=True)):
+        data = _mirror(node, data, axis, pads)
     return data
 
 
-def _mirror(node: ImportNode, data: Value, axis: int, before: int, after: int) -> Value:
+def _mirror(node: ImportNode, data: Value, axis: int, pads: tuple[int, int]) -> Value:
     """Return the data with its first and last slices again before and behind it, in reverse order."""
-    parts = [data]
+    parts, (before, after) = [data], pads
     axes, back = node.vector([axis]), node.vector([-1])
     if before:
         first = (node.vector([before - 1]), node.vector([-BEYOND]))
