@@ -249,8 +249,10 @@ def compare(
         limit = 0.0
         verdict, note = _graded_exactly(reference, candidate, measured, max_abs, note)
     else:
-        own_step, smallest = _precision(reference, candidate, step)
-        step = max(step, own_step)
+        own, other = _steps(reference), _steps(candidate)
+        # A type of the candidate counts where the reference is as coarse, by its own type or by `step`.
+        kinds = (own, other) if other[0] <= max(own[0], step) else (own,)
+        step, smallest = max(step, *(kind[0] for kind in kinds)), max(kind[1] for kind in kinds)
         limit = noise_limit(measured.overall, step, elsewhere=elsewhere)
         verdict = grade(relative, limit)
         if 0 < max_abs < smallest:
@@ -347,14 +349,6 @@ def says_nothing(reference: Array) -> bool:
         np.isfinite(parts[start : start + ELEMENTS_AT_ONCE].astype(np.float64)).any()
         for start in range(0, parts.size, ELEMENTS_AT_ONCE)
     )
-
-
-def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, float]:
-    """Return the relative step and the smallest normal number of the reference's type, and of the candidate's where the
-    reference is as coarse, by its type or by its `step`."""
-    own = _steps(reference)
-    other = _steps(candidate)
-    return (max(own[0], other[0]), max(own[1], other[1])) if other[0] <= max(own[0], step) else own
 
 
 def relative_step(array: Array) -> float:

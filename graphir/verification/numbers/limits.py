@@ -110,11 +110,12 @@ class Limits:
         is_explained = result.verdict.passes and result.explained
         return (passes_alone and (alone or is_explained)) or (is_explained and (again or alone))
 
-    def is_beyond(self, found: Comparison, step: float) -> bool:
+    def is_beyond(self, found: Comparison, step: float, *arrays: Array) -> bool:
         """Return whether no floor can make a difference of float32 or float64 numbers pass."""
         if self.stated or self.quantized or found.place or not found.verdict.differs or not found.limit:
             return False
-        return found.relative > noise_limit(math.inf, step, elsewhere=self.elsewhere)
+        is_wide = all(array.dtype in (np.float32, np.float64) for array in arrays)
+        return is_wide and found.relative > noise_limit(math.inf, step, elsewhere=self.elsewhere)
 
 
 def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:

@@ -202,7 +202,7 @@ class Bench:
         still_open = [
             pair for pair in pairs
             if not self.limits.is_settled(pair.result, alone=self.alone)
-            and not (self.passing and self._is_beyond(pair))
+            and not (self.passing and self.limits.is_beyond(pair.result, pair.step, pair.expected, pair.found))
         ]  # fmt: skip
         if self.is_twin:
             for pair in still_open:
@@ -223,10 +223,6 @@ class Bench:
         """Grade a pair anew, now that a run of the candidate gave `again`, which differs by rounding."""
         pair.floor = pair.floor.seen(pair.found, again)
         pair.result = self.graded(pair, pair.floor)
-
-    def _is_beyond(self, pair: ComparedPair) -> bool:
-        plain = all(array.dtype in (np.float32, np.float64) for array in (pair.expected, pair.found))
-        return plain and self.limits.is_beyond(pair.result, pair.step)
 
     def _ask_reference(self, pairs: Sequence[ComparedPair]) -> None:
         """What rounding does to the reference, where the candidate's own floor decides and may mislead.
