@@ -94,12 +94,14 @@ class Value:
     @property
     def shape(self) -> tuple[Any, ...] | None:
         """The shape, None if the rank is unknown (or the value is no tensor)."""
-        return self.type.shape if isinstance(self.type, TensorType) else None
+        type_ = self._type
+        return type_.shape if isinstance(type_, TensorType) else None
 
     @property
     def dtype(self) -> DType | None:
         """The element type, None if unknown."""
-        return self.type.dtype if isinstance(self.type, TensorType) else None
+        type_ = self._type
+        return type_.dtype if isinstance(type_, TensorType) else None
 
     @property
     def rank(self) -> int | None:

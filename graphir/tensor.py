@@ -12,6 +12,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import IO, Any
 
 import numpy as np
@@ -198,7 +199,7 @@ class Tensor:
             with SourceFiles() as files:
                 return files.copy(self.region, file)
         written = 0
-        with unchanged():
+        with unchanged() if self._array is None else nullcontext():
             for chunk in self.chunks():
                 file.write(chunk)
                 written += len(chunk)

@@ -91,18 +91,21 @@ class NodeView(ABC):
     def dtype(self, slot: int = 0) -> DType:
         """Return the dtype of an operand. Refuses if it is unknown."""
         value = self.input(slot)
-        if value.dtype is None:
+        dtype = value.dtype
+        if dtype is None:
             self.refuse(f"the dtype of {value.name} is unknown")
-        return value.dtype
+        return dtype
 
     def shape(self, operand: Operand = 0) -> tuple[Dim, ...]:
         """Return the shape of an operand or value, its rank known."""
         value = self._value(operand)
-        if value.shape is None:
+        shape = value.shape
+        if shape is None:
             self.infer_now()
-        if value.shape is None:
+            shape = value.shape
+        if shape is None:
             self.lacks(f"the number of axes of {value.name}")
-        return value.shape
+        return shape
 
     def rank(self, operand: Operand = 0) -> int:
         """Return the number of axes of an operand or value."""

@@ -13,7 +13,10 @@ def remove_dead_code(graph: Graph) -> Outcome:
     """Erase nodes whose results nothing uses, then parameters that nothing uses. Inputs stay. Linear in nodes."""
     outcome = Outcome()
     for node in reversed(list(graph.nodes)):
-        if not any(value.is_needed for value in node.outputs):
+        for value in node.outputs:
+            if value.is_needed:
+                break
+        else:
             graph.erase(node)
             outcome.note(node.name, WHY)
     for value in graph.parameters:

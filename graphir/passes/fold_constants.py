@@ -103,9 +103,11 @@ def fold_known(graph: Graph) -> Outcome:
     """Replace results whose elements inference knows by constants. Linear in nodes."""
     outcome = Outcome()
     for node in list(graph.nodes):
-        for value in node.outputs if not _is_copy_for_output(graph, node) else ():
-            known = None if value.known is None else value.known.integers()
-            if known is not None and value.known is not None and value.dtype is not None and value.is_needed:
+        for value in node.outputs:
+            if value.known is None or _is_copy_for_output(graph, node):
+                continue
+            known = value.known.integers()
+            if known is not None and value.dtype is not None and value.is_needed:
                 array = np.array(known, dtype=value.dtype.numpy()).reshape(value.known.shape)
                 outcome.note(value.name, "its elements are known")
                 _replace(graph, value, array)
@@ -134,16 +136,19 @@ def _frontier(graph: Graph, budget: Budget, failed: set[Node]) -> list[Value]:
     for node in graph.nodes:
         if node in failed or _is_copy_for_output(graph, node):
             continue
-        operands = (value for value in node.inputs if value is not None)
-        if all(budget.has(value) or value.producer in inside for value in operands) and _is_fit(node, budget):
-            inside.add(node)
+        for value in node.inputs:
+            if value is not None and value.producer not in inside and not budget.has(value):
+                break
+        else:
+            if _is_fit(node, budget):
+                inside.add(node)
     refused = budget.refused(inside)
     if refused:
         failed |= refused
         return _frontier(graph, budget, failed)
     return [
         value
-        for node in graph.nodes
+        for node in (graph.nodes if inside else ())
         if node in inside
         for value in node.outputs
         if value.is_held or any(user not in inside for user in value.users())

@@ -33,7 +33,10 @@ Rules: TypeAlias = Mapping[type[Operator], Sequence[Rule]]
 
 def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
     """Rewrite a node by the first of its operator's rules that does not refuse, and say why; "" if all refuse."""
-    return next((rule.why for rule in rules.get(type(node.op), ()) if rule.rewrite(graph, node)), "")
+    for rule in rules.get(type(node.op), ()):
+        if rule.rewrite(graph, node):
+            return rule.why
+    return ""
 
 
 def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:

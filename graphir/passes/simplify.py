@@ -31,13 +31,13 @@ def simplify(graph: Graph, *, further: Rules | None = None) -> Outcome:
     `further` are rules for nodes that the pass's own leave as they are (see `no_ops`). Names of outputs stay.
     """
     outcome = remove_dead_code(graph)
+    rules = {**RULES, **{kind: (*RULES.get(kind, ()), *more) for kind, more in (further or {}).items()}}
     for _ in range(MAX_WALKS):
         count = len(outcome.changes)
         for node in list(graph.nodes):
             if node.graph is not graph:
                 continue
-            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, RULES)
-            why = why or rewritten(graph, node, further or {})
+            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, rules)
             if why:
                 outcome.note(node.name, why)
         if len(outcome.changes) == count:

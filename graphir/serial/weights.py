@@ -33,6 +33,7 @@ from .notation import (
     text_to_json,
 )
 
+_text = json.JSONEncoder().encode
 LARGEST_HEADER = 100_000_000
 INLINE_ELEMENTS = 64
 ALIGNMENT = 64
@@ -116,7 +117,7 @@ class Store:
             start, (text, size) = end, _entry_form(tensor.dtype, tensor.shape)
             end += size
             offsets.append(start)
-            parts.append(f"{json.dumps(key)}:{text}[{start},{end}]}}")
+            parts.append(f"{_text(key)}:{text}[{start},{end}]}}")
         header = f"{{{','.join(parts)}}}".encode("ascii")
         header += b" " * (-(8 + len(header)) % ALIGNMENT)
         if len(header) > LARGEST_HEADER:

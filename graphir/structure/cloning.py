@@ -59,9 +59,10 @@ def take_over(value: Value, copy: Graph, name: str) -> Value:
 
 def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None = None) -> None:
     """Add the same node at the end of `copy`, where all that it uses and its results have their images already."""
-    operands = tuple([None if value is None else images.get(value, value) for value in node.inputs])
+    operands = tuple([images.get(value, value) if value is not None else None for value in node.inputs])
     image = Node(copy, node.op, operands, node.name)
-    image._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
+    if node.subgraphs:
+        image._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
     copy._link(image, None)
     for slot, operand in enumerate(operands):
         if operand is not None:

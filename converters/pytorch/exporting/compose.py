@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.expression import (
+    EDGE,
     MARK,
     Expr,
     Reference,
@@ -157,24 +158,29 @@ class Body:
             if number not in self._last_use and (len(targets) > 1 or statement.pattern):
                 self._names.pop(number, None)
                 continue
-            name = statement.names[index] if index < len(statement.names) else ""
+            name, value = statement.names[index] if index < len(statement.names) else "", self._values.get(number)
+            is_chain = not in_block and len(targets) == 1
             if name:
-                may_chain = name in CHAINED and not in_block and len(targets) == 1
-                wanted = iter([CHAIN, name] if may_chain else [identifier(name) or "value"])
+                wanted = iter([CHAIN, name] if is_chain and name in CHAINED else [identifier(name) or "value"])
+            elif is_chain and value and self._is_chained(value) and self._is_free(CHAIN, place):
+                self._take(number, CHAIN)
+                continue
             else:
-                wanted = self._wanted(self._values.get(number), is_chain=not in_block and len(targets) == 1)
+                wanted = self._wanted(value)
             # A block may read anything again that it reads once.
             self._take(number, self._free_name(wanted, place - 1 if in_block else place))
             if in_block:
                 self._last_use[number] = len(self._lines) + 1
 
-    def _wanted(self, value: Value | None, *, is_chain: bool) -> Iterator[str]:
-        """Yield what a value may be called, CHAIN first if it may be that. In a class that is used several times it has
-        no number of the whole network."""
+    def _is_chained(self, value: Value) -> bool:
+        """Return whether a value may be called CHAIN."""
+        return isinstance(value.type, TensorType) and not self._records
+
+    def _wanted(self, value: Value | None) -> Iterator[str]:
+        """Yield what a value may be called otherwise. In a class that is used several times it has no number of the
+        whole network."""
         if value is None:
             return
-        if is_chain and not self._records and isinstance(value.type, TensorType):
-            yield CHAIN
         if self._says_shapes or self._records:
             yield from _candidates(value)
             return
@@ -318,8 +324,8 @@ def _fits(line: Line, text: str, targets: int, counts: Mapping[int, int]) -> boo
         return False
     if inner.keeps or inner.blocks or inner.names or inner.pattern:
         return False
-    start = text.find("\x00")
-    if start < 0 or not text.startswith(f"\x00{number}:", start) or text.startswith("while "):
+    start = text.find(EDGE)
+    if start < 0 or not text.startswith(f"{EDGE}{number}{EDGE}", start) or text.startswith("while "):
         return False
     if start == 0 and MARK.fullmatch(text):
         return True

@@ -21,6 +21,7 @@ from typing import Any, Generic
 
 from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
 from graphir.converters.pytorch.exporting.expression import (
+    EDGE,
     MARK,
     Expr,
     Reference,
@@ -76,7 +77,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """Return a constant of one element as a Python number, also one that follows from sizes; None for all
         others."""
         value = self.optional(slot)
-        if value is None or value.dtype is None:
+        if value is None or (value.tensor is None and value.known is None) or value.dtype is None:
             return None
         tensor = value.tensor
         if tensor is not None and tensor.size == 1 and not (value.dtype.bits < 8 or value.dtype is DType.STRING):
@@ -178,7 +179,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         their dtype where that is not float32."""
         owned = owned or {}
         all_tensors = {name: value.tensor for name, value in owned.items() if value.tensor is not None}
-        all_tensors |= tensors or {}
+        if tensors:
+            all_tensors |= tensors
         dtypes = {tensor.dtype for tensor in all_tensors.values()}
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
         text = call(constructor, *arguments, **(options or {}), dtype=dtype)
@@ -200,12 +202,12 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def emit(self, text: str, slot: int = 0, *, keeps: bool = False) -> None:
         """The statement that gives a result; none where the result is another value as it is."""
-        if same := MARK.fullmatch(text):
+        if text[0] == EDGE and (same := MARK.fullmatch(text)):
             self.alias(Reference(int(same[1])), slot)
             return
-        value = self.node.outputs[slot]
-        self.export.statements.append(Statement((self.export.number(value),), text, value, keeps=keeps))
-        self.export.find_symbols(value)
+        export, value = self.export, self.node.outputs[slot]
+        export.statements.append(Statement((export.number(value),), text, value, (), keeps))
+        export.find_symbols(value)
 
     def emit_all(self, text: str, *, keeps: bool = False) -> None:
         """The statement that gives all results, as a tuple."""
@@ -267,6 +269,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def is_decided(self, kind: DecisionKind) -> bool:
         """Return whether the import decided this about the node that this one is of."""
+        if not self.export.imported:
+            return False
         names = (self.name, self.name.removesuffix(f"_{self.node.op.name.lower()}"))
         return any((kind, name) in self.export.imported for name in names)
 

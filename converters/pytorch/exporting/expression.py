@@ -15,9 +15,11 @@ LEVELS = {
     **dict.fromkeys(("+", "-"), 9), **dict.fromkeys(("*", "@", "/", "//", "%"), 10), "**": 12,
 }  # fmt: skip
 UNARY, ATOM = 11, 13
-MARK = re.compile("\x00(\\d+):(\\d+)\x00")
+# A reference is the number of its value and the level that what replaces it needs, between these.
+EDGE = "\x00"
+MARK = re.compile(f"{EDGE}(\\d+){EDGE}(\\d+){EDGE}")
 # What ruff writes without spaces around a power: names, attributes of names, numbers.
-SIMPLE = re.compile(r"-?[A-Za-z0-9_.]+|\x00\d+:\d+\x00")
+SIMPLE = re.compile(f"-?[A-Za-z0-9_.]+|{MARK.pattern}")
 # Where any expression may stand: as an argument, an element, an index, a whole statement.
 _OPEN = ("(", "[", "{", ", ", "= ", "=", "return ", ": ", "if ", "while ", " in ")
 _CLOSED = ("", ")", "]", "}", ",", ":")
@@ -53,13 +55,13 @@ class Reference(Expr):
 
     def __new__(cls, number: int) -> Reference:
         """Return a reference to a value."""
-        instance = str.__new__(cls, f"\x00{number}:0\x00")
+        instance = str.__new__(cls, f"{EDGE}{number}{EDGE}0{EDGE}")
         instance.level, instance.number = ATOM, number
         return instance
 
     def within(self, level: int) -> str:
         """Return the mark, with the level that what replaces it needs."""
-        return f"\x00{self.number}:{level}\x00"
+        return f"{EDGE}{self.number}{EDGE}{level}{EDGE}"
 
 
 def level_of(text: str) -> int:
@@ -95,7 +97,8 @@ def unary(operator: str, operand: str) -> Expr:
 def call(function: str, *arguments: object, **named: str | None) -> str:
     """Return a call with the arguments that are not None."""
     given = [str(argument) for argument in arguments if argument is not None]
-    given += [f"{name}={value}" for name, value in named.items() if value is not None]
+    if named:
+        given += [f"{name}={value}" for name, value in named.items() if value is not None]
     return f"{function}({', '.join(given)})"
 
 
@@ -129,23 +132,24 @@ def short(numbers: Iterable[object]) -> str:
     return parts[0] if parts and len(set(parts)) == 1 else tuple_of(parts)
 
 
-def references(text: str) -> list[int]:
+def references(text: str) -> tuple[int, ...]:
     """Return the numbers of the values that a text refers to, each as often as it does."""
-    return [int(mark.partition(":")[0]) for mark in text.split("\x00")[1::2]]
+    return tuple(map(int, text.split(EDGE)[1::3])) if EDGE in text else ()
 
 
 def with_names(text: str, names: Mapping[int, str]) -> str:
     """Return the text with a name in place of each reference."""
-    parts = text.split("\x00")
-    parts[1::2] = [names[int(mark.partition(":")[0])] for mark in parts[1::2]]
+    parts = text.split(EDGE)
+    parts[1::3] = [names[int(number)] for number in parts[1::3]]
+    del parts[2::3]
     return "".join(parts)
 
 
 def length_of(text: str, name: int) -> int:
     """Return how long a text is whose only reference has a name of one letter; of several each has one of `name`."""
-    parts = text.split("\x00")
-    count = len(parts) // 2
-    return sum(map(len, parts[::2])) + count * (1 if count == 1 else name)
+    parts = text.split(EDGE)[::3]
+    count = len(parts) - 1
+    return sum(map(len, parts)) + count * (1 if count == 1 else name)
 
 
 def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
@@ -155,7 +159,10 @@ def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
 
 def replace_first(text: str, replacement: Expr) -> str:
     """Return the text with an expression in place of its first reference."""
-    return MARK.sub(lambda match: replacement.within(_level_at(match)), text, count=1)
+    match = MARK.search(text)
+    if match is None:
+        return text
+    return f"{text[: match.start()]}{replacement.within(_level_at(match))}{text[match.end() :]}"
 
 
 def _level_at(match: re.Match[str]) -> int:

@@ -48,7 +48,8 @@ def _scopes_of_nodes(layers: Iterable[str], names: Mapping[str, str]) -> dict[st
 
 def _scope_of_weights(weights: Iterable[Value]) -> str:
     """Return the scope that all weights whose names state one have in common, "" where there is none."""
-    scopes = {match[1] or "" for value in weights if (match := WEIGHT.fullmatch(value.name))}
+    matches = [WEIGHT.fullmatch(value.name) for value in weights]
+    scopes = {match[1] or "" for match in matches if match}
     return scopes.pop() if len(scopes) == 1 else ""
 
 
@@ -57,9 +58,5 @@ def _weights_of(node: Node) -> list[Value] | None:
     for a Dropout."""
     if node.op.elementwise is not Elementwise.NO:
         return [] if isinstance(node.op, Dropout) else None
-    return [value for value in node.inputs if value is not None and _is_weight(value)] or None
-
-
-def _is_weight(value: Value) -> bool:
-    tensor = None if value.producer is not None else value.tensor
-    return tensor is not None and tensor.dtype.is_float and bool(tensor.shape)
+    tensors = [(value, value.tensor) for value in node.inputs if value is not None and value.producer is None]
+    return [value for value, tensor in tensors if tensor and tensor.shape and tensor.dtype.is_float] or None

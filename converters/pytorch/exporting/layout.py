@@ -5,7 +5,7 @@ operators, chains of calls before their dots."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphir.converters.pytorch.exporting.expression import LEVELS
 
@@ -20,23 +20,24 @@ CALLED = re.compile(r"[\w)\]]")
 
 def lines_of(
     statement: str, depth: int = 0, comment: str = "", *, inside: bool = False, behind: int = 0
-) -> Iterator[str]:
-    """Yield the lines of a statement of one line. A comment stands behind it where it fits, else above it.
+) -> Iterable[str]:
+    """Return the lines of a statement of one line. A comment stands behind it where it fits, else above it.
 
     Sums that do not fit are split before their operators, in parentheses unless they stand `inside` of some. `behind`
     is the length of what follows the last line.
     """
-    indent = INDENT * depth
-    whole = f"{indent}{statement}"
+    whole = f"{INDENT * depth}{statement}"
     if comment:
         beside = f"{whole}  # {comment}"
         if len(beside) <= WIDTH:
-            yield beside
-            return
-        yield f"{indent}# {comment}"
-    if len(whole) + behind <= WIDTH:
-        yield whole
-        return
+            return (beside,)
+        return (f"{INDENT * depth}# {comment}", *lines_of(statement, depth, inside=inside, behind=behind))
+    return (whole,) if len(whole) + behind <= WIDTH else _parts(statement, depth, inside=inside, behind=behind)
+
+
+def _parts(statement: str, depth: int, *, inside: bool, behind: int) -> Iterator[str]:
+    """Yield the lines of a statement that does not fit into one."""
+    indent = INDENT * depth
     targets = statement.partition(" in ")[0]
     if targets.startswith("for ") and len(indent) + len(targets) > WIDTH - len(" in zip("):
         yield f"{indent}for ("
@@ -64,7 +65,7 @@ def lines_of(
         yield f"{indent})"
         return
     if brackets is None:
-        yield whole
+        yield f"{indent}{statement}"
         return
     start, end = brackets
     yield f"{indent}{statement[: start + 1]}"

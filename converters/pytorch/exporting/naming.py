@@ -25,6 +25,7 @@ OF_FILE = frozenset((
     *dir(builtins), "F", "Net", "Path", "Tensor", "WEIGHTS", "load", "load_file", "math", "nn", "self", "torch",
 ))  # fmt: skip
 LONGEST = 40
+OTHERS = re.compile(r"[^0-9A-Za-z]+")
 SEPARATORS = re.compile(r"[/.:]")
 
 
@@ -35,7 +36,7 @@ def identifier(name: str, longest: int = LONGEST) -> str:
     >>> identifier("layer1/conv-2"), identifier("2nd"), identifier("class")
     ('layer1_conv_2', 'n2nd', 'class_')
     """
-    text = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")
+    text = OTHERS.sub("_", name).strip("_")
     if len(text) > longest:  # its last words
         text = text[-longest:]
         text = (text.partition("_")[2] or text).strip("_")

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.compose import targets_of
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, replace_references
+from graphir.converters.pytorch.exporting.expression import MARK, Expr, Reference, level_of, replace_references
 from graphir.converters.pytorch.exporting.naming import common_scope
-from graphir.converters.pytorch.exporting.state import Statement
+from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Statement
 
 # No block is made of less: uses, and statements and layers of one.
 LEAST_USES, LEAST_STATEMENTS, LEAST_LAYERS = 2, 3, 2
 LONGEST_RUN = 12
 # A block within the scopes of the source's names is worth as much as one across them with so many times the statements.
 WORTH_OF_SCOPE = 2
-LAYER_CALL = re.compile(r"self\.[A-Za-z_][A-Za-z0-9_]*\(\x00\d+:0\x00\)")
+LAYER_CALL = re.compile(rf"{ATTRIBUTE.pattern}\({MARK.pattern}\)")
 
 
 class Piece(NamedTuple):

@@ -18,10 +18,12 @@ import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.pytorch.exporting.expression import (
+    EDGE,
     Expr,
     Reference,
     call,
     expr,
+    references,
     tuple_of,
     unary,
 )
@@ -45,8 +47,6 @@ DTYPES = {
     DType.FLOAT8E5M2: "float8_e5m2", DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
 }  # fmt: skip
 ATTRIBUTE = re.compile(r"\bself\.([A-Za-z_][A-Za-z0-9_]*)")
-# References to values with their levels, and attributes: a text is split at them.
-TOKENS = re.compile("\x00(\\d+):(\\d+)\x00|" + ATTRIBUTE.pattern)
 # torch refuses a number that is beyond these, as the shortest text of the largest one is.
 LARGEST = {DType.BFLOAT16: float(2**128 - 2**120), DType.FLOAT32: float(np.finfo(np.float32).max)}
 # The least number that is rounded to an infinite float32: half a unit above the largest one.
@@ -54,6 +54,7 @@ FLOAT32_OVERFLOW = float(2**128 - 2**103)
 # Constants with so few elements stand in the text.
 SHORT_CONSTANT = 16
 MOST_PLAIN = 1 << 16
+BOOLS, WHOLE = (bool, np.bool_), (int, np.integer)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,16 +75,14 @@ class Statement:
     names: tuple[str, ...] = ()
     is_setting: bool = False
     pattern: str = ""
-    tokens: list[str] = field(init=False)
-    reads: tuple[int, ...] = field(init=False, default=())
-    attributes: tuple[str, ...] = field(init=False, default=())
+    reads: tuple[int, ...] = field(init=False)
+    attributes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the texts apart, those inside blocks too: once for all who read them."""
-        self.tokens = TOKENS.split(self._all_text() if self.blocks else self.text)
-        if len(self.tokens) > 1:
-            self.reads = tuple([int(number) for number in self.tokens[1::4] if number])
-            self.attributes = tuple([name for name in self.tokens[3::4] if name])
+        text = self._all_text() if self.blocks else self.text
+        self.reads = references(text)
+        self.attributes = tuple(ATTRIBUTE.findall(text)) if "self." in text else ()
 
     def _all_text(self) -> str:
         inner = ([header, *(other._all_text() for other in block)] for header, block in self.blocks)
@@ -92,7 +91,9 @@ class Statement:
     @property
     def form(self) -> tuple[object, ...]:
         """Return what statements have in common that differ only in which values and attributes they read."""
-        return (self.pattern, len(self.targets), *self.tokens[::4], *self.tokens[2::4])
+        parts = (ATTRIBUTE.sub("self", self.text) if self.attributes else self.text).split(EDGE)
+        del parts[1::3]
+        return (self.pattern, len(self.targets), *parts)
 
 
 class Layer(NamedTuple):
@@ -337,9 +338,9 @@ def dtype_text(dtype: DType | None) -> str:
 def number_text(value: object, dtype: DType) -> Expr:
     """Return a number as Python writes it: of floats the shortest text that is the same number in their type and in
     float32, in which PyTorch computes with those that are narrower."""
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, BOOLS):
         return Expr(str(bool(value)))
-    if isinstance(value, int | np.integer):
+    if isinstance(value, WHOLE):
         return Expr(str(int(value))) if value >= 0 else unary("-", str(-int(value)))
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):

@@ -20,12 +20,11 @@ def activation(function: str, **attributes: tuple[str, float]) -> ExportFunction
     """Return a function of one tensor. `attributes` give for each of its arguments the operator's attribute and the
     default, which is not written."""
 
+    usual = {argument: float_text(default) for argument, (_, default) in attributes.items()}
+
     def export_activation(node: ExportNode[ir.Relu]) -> None:
-        named: dict[str, str | None] = {}
-        for argument, (attribute, default) in attributes.items():
-            number = float_text(getattr(node.op, attribute))
-            named[argument] = None if number == float_text(default) else number
-        node.emit(call(function, node.tensor(), **named))
+        texts = {argument: float_text(getattr(node.op, attribute)) for argument, (attribute, _) in attributes.items()}
+        node.emit(call(function, node.tensor(), **{key: text for key, text in texts.items() if text != usual[key]}))
 
     return export_activation
 

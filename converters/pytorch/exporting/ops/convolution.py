@@ -15,7 +15,7 @@ WEIGHTS = {"weight": 1, "bias": 2}
 
 def unless(default: object, items: Sequence[object]) -> str | None:
     """Return what a layer takes for each axis, None where that is the default of all."""
-    return None if set(items) <= {default} else short(items)
+    return None if items.count(default) == len(items) else short(items)
 
 
 def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
@@ -59,8 +59,8 @@ def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tupl
     resolved = settled(node, op.padding, kernel, strides, dilations)
     if resolved is None:
         data = padded_same(node, data, op.padding, kernel, strides, dilations)
-    elif resolved.is_symmetric and all(before >= 0 for before, _ in resolved.pads):
-        pads = tuple(before for before, _ in resolved.pads) or pads
+    elif resolved.is_symmetric and min(resolved.pads, default=(0, 0))[0] >= 0:
+        pads = tuple([before for before, _ in resolved.pads]) or pads
     else:
         data = padded(node, data, resolved.pads)
     options = {
