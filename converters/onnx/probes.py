@@ -113,6 +113,10 @@ class Probes:
             low, high = self._span(node.output[0])
             yield Sight(kind, "unequal numbers", name, lambda values: bool(values[low] == 0), -1)
             yield Sight(kind, "equal numbers", name, lambda values: bool(values[high] == 1))
+        elif kind == "Slice" and operands[2:] and self._constants.issuperset(operands[1:3]):
+            whole, part = self._shape(operands[0]), self._shape(node.output[0])
+            yield Sight(kind, "anything that is left", name, lambda values: bool(values[part].all()), -1)
+            yield Sight(kind, "anything cut off", name, lambda values: bool((values[whole] != values[part]).any()))
 
     def _any(self, operator: str, operands: Sequence[str]) -> str:
         """Return the name of what is 1 where a comparison holds somewhere."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from graphir.analysis.fingerprint import Fingerprints, fingerprint
 from graphir.tensor import Tensor
@@ -71,14 +72,13 @@ def _elements_change(name: str, left: Tensor, right: Tensor) -> Change:
     if count == 0:
         return Change("weight", f"{name}: the same numbers, not the same bits (-0 and 0, or another NaN)")
     position = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
-    numbers_there = _number(ours[first]), _number(theirs[first])
+    numbers_there = _number(ours[first], left), _number(theirs[first], left)
     noun = "element differs" if left.size == 1 else "elements differ"
     text = f"{name}: {count:,} of {left.size:,} {noun}, at [{position}] they are {' and '.join(numbers_there)}"
     text += f"; by {most:.3g} at most" if left.dtype.is_float and count > 1 else ""
     return Change("weight", text, name, numbers=numbers_there if left.size == 1 else None)
 
 
-def _number(element: object) -> str:
+def _number(element: Any, tensor: Tensor) -> str:
     """Return an element of a tensor, a float in as many digits as single precision has."""
-    text = str(element)
-    return f"{float(text):.7g}" if "." in text or "e" in text else text
+    return f"{float(element):.7g}" if tensor.dtype.is_float else str(element)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphir.graph import Node, Value
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Add, Clip, Greater, GreaterOrEqual, Less, LessOrEqual, Max, Min, Mod
+from graphir.ops.slicing import Slice
 from graphir.ops.traits import ANY, POSITIVE, Decision, Rounding
 from graphir.types import DType, TensorType
 
@@ -79,7 +80,8 @@ def _ends(node: Node, known: dict[Value, Range]) -> tuple[Range, Range]:
 def possible_sides(node: Node) -> set[int]:
     """Return on which sides of what a node compares it with its first operand can be, as far as ranges tell.
 
-    A Relu that reads a sigmoid is never below 0.
+    A Relu that reads a sigmoid is never below 0. Of a Slice nothing may be left, or something be cut off, as its sizes
+    tell.
     """
     known: dict[Value, Range] = {}
     ranges = [range_of(value, known) for value in node.inputs if value is not None]
@@ -90,6 +92,10 @@ def possible_sides(node: Node) -> set[int]:
             below, beyond = _ends(node, known)
         case Max() | Min() | Greater() | GreaterOrEqual() | Less() | LessOrEqual() if len(ranges) == 2:
             below = beyond = ranges[1]
+        case Slice() if node.inputs[0] is not None and node.outputs[0].shape is not None:
+            sizes = node.outputs[0].shape
+            is_known = all(isinstance(size, int) and size for size in sizes)
+            return ({BELOW} if not is_known else set()) | ({BEYOND} if sizes != node.inputs[0].shape else set())
         case _:
             return {BELOW, BEYOND}
     low, high = ranges[0]

@@ -14,7 +14,17 @@ from graphir.graph import Graph, Node, Value
 from graphir.tensor import why_unheld
 from graphir.types import Dim, DType, Sym, substitute
 
-from .roles import RegionSpace, Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
+from .roles import (
+    RegionSpace,
+    Role,
+    Table,
+    largest_threshold,
+    length_limit,
+    numbers_met,
+    role_of,
+    table_of,
+    texts_met,
+)
 from .sizes import OpenSizes, unknown_rank
 
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
@@ -24,6 +34,8 @@ LEAST_STRETCH, MOST_STRETCH = 5, 50
 # hundred times as much, and within float16.
 ENLARGED = 2.0**13
 SMALL = 8
+# What can be read as numbers too, as a Cast does.
+TEXTS = ("1", "-2.5", "30")
 # Of the elements of a set that stretches floats one in so many reaches beyond what the model compares with, if that is
 # no number beyond which float32 does not count in ones: such a one stands for no bound.
 ONE_IN, COUNTED = 8, 2.0**24
@@ -188,6 +200,8 @@ def drawn(
     elif dtype is DType.BOOL:
         is_single = draw.truth is not None and int(np.prod(shape)) == 1
         numbers = np.full(shape, draw.truth != bool(index % 2)) if is_single else generator.integers(0, 2, shape)
+    elif dtype is DType.STRING:
+        numbers = generator.choice(np.array([*texts_met(value), *TEXTS], object), shape)
     elif dtype.is_float:
         numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:

@@ -219,6 +219,23 @@ def numbers_met(value: Value) -> list[int]:
     return list(met)
 
 
+def texts_met(value: Value) -> list[str]:
+    """Return the texts that the nodes which read an input have: what it is compared with, the keys of a table."""
+    held: list[object] = []
+    for node, _ in value.uses:
+        held += [getattr(node.op, name) for name in node.op.field_names]
+        held += [other.tensor.numpy().reshape(-1).tolist() for other in node.inputs
+                 if other is not None and other.tensor is not None and other.tensor.dtype is DType.STRING]  # fmt: skip
+    texts: dict[str, None] = {}
+    while held:
+        item = held.pop()
+        if isinstance(item, str):
+            texts[item] = None
+        elif isinstance(item, tuple | list):
+            held += item
+    return list(texts)
+
+
 def compared_constants(nodes: Iterable[Node], *, whole: bool = False) -> list[float]:
     """Return the real constants that these nodes compare with, or the whole ones, in ascending order.
 

@@ -16,7 +16,7 @@ from graphir.converters.onnx import from_model
 from graphir.errors import OutOfMemory
 from graphir.graph import Graph
 from graphir.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw, make_feeds, perturbed
-from graphir.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
+from graphir.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of, texts_met
 from graphir.inputs.sets import drawn_sets
 from graphir.inputs.sizes import OpenSizes
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
@@ -366,6 +366,14 @@ def test_what_is_looked_up_as_floats_moves_weights_instead() -> None:
 def test_wide_numbers_have_something_in_common_at_all_places() -> None:
     found = drawn(alone(DType.FLOAT32, (2, 3, 40, 40)), WIDE)
     assert float(np.abs(found.mean(axis=(2, 3))).max()) > 20
+
+
+def test_texts_are_those_that_the_model_compares_with_and_numbers() -> None:
+    nodes = [make("Equal", ["x", "other"], ["y"])]
+    given, results = {"x": (TensorProto.STRING, [30, 1])}, {"y": (TensorProto.BOOL, None)}
+    graph = from_model(onnx_model(nodes, given, results, {"other": np.array(["a", "b"], object)}, opset=19))  # type: ignore[dict-item]
+    assert texts_met(graph["x"]) == ["b", "a"]
+    assert {"a", "b", "-2.5"} < set(drawn(graph, NORMAL).reshape(-1).tolist())
 
 
 def test_numbers_that_an_input_cannot_be_are_not_fed() -> None:

@@ -18,6 +18,7 @@ from graphir.graph import Graph, Node
 from graphir.inputs.sets import Made
 from graphir.ops.control import If
 from graphir.ops.elementwise import Where
+from graphir.ops.slicing import Slice
 from graphir.ops.traits import Decision
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
@@ -73,6 +74,6 @@ class Decisions:
         return [(self.nodes[sight.result], sight, reason) for key, sight in sights.items() if key in open_ones]
 
 
-def is_decision(node: Node) -> bool:
+def is_decision(node: Node | None) -> bool:
     """Return whether a node does one thing for some numbers and another one for others."""
-    return node.op.decides > Decision.NOTHING or isinstance(node.op, Where | If)
+    return node is not None and (node.op.decides > Decision.NOTHING or isinstance(node.op, Where | If | Slice))

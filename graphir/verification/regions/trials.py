@@ -337,12 +337,9 @@ class _Trials:
 
     def _names(self, rows: Sequence[Row]) -> str:
         pairs = self._sides.partners
-        said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in sorted(rows, key=_decides, reverse=True)[:2]]
+        first = sorted(rows, key=lambda row: not (is_decision(row.left) or is_decision(row.right)))
+        said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in first[:2]]
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
-
-
-def _decides(row: Row) -> bool:
-    return any(node is not None and is_decision(node) for node in (row.left, row.right))
 
 
 def _limits(limits: Limits, segment: Segment) -> Limits:

@@ -144,3 +144,11 @@ def test_ranges(text: str, expected: tuple[float, float], tmp_path: Path) -> Non
     graph = graphir.load(tmp_path / "one.onnx")
     assert range_of(graph.outputs[0]) == expected
     assert possible_sides(graph.nodes[0])
+
+
+@pytest.mark.parametrize(("ends", "expected"), [("all", {-1}), ("six", {-1, 1})])
+def test_a_slice_that_can_cut_nothing_off_has_no_such_side(ends: str, expected: set[int], tmp_path: Path) -> None:
+    constants = f"<int64[1] zero = {{0}}, int64[1] six = {{6}}, int64[1] all = {{{2**63 - 1}}}>"
+    model = f"{HEAD}(float[N] x) => (float[M] y) {constants} {{ y = Slice(x, zero, {ends}) }}"
+    onnx.save(onnx.parser.parse_model(model), tmp_path / "one.onnx")
+    assert possible_sides(graphir.load(tmp_path / "one.onnx").nodes[0]) == expected
