@@ -128,7 +128,7 @@ EQUAL = {
 
 def verified(pair: Pair, folder: Path) -> graphir.VerificationReport:
     """What verify says of two files."""
-    paths = []
+    paths: list[Path] = []
     for nodes, opset in zip(pair[:2], pair.opsets, strict=True):
         model = parse_model(f"g ({pair.inputs}) => ({pair.outputs}) {{ {nodes} }}", opset=opset)
         words = set(re.findall(r"\w+", nodes))
