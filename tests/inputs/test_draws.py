@@ -370,8 +370,9 @@ def test_wide_numbers_have_something_in_common_at_all_places() -> None:
 
 def test_texts_are_those_that_the_model_compares_with_and_numbers() -> None:
     nodes = [make("Equal", ["x", "other"], ["y"])]
-    weights = {"other": np.array(["a", "b"], object)}
-    graph = from_model(onnx_model(nodes, {"x": (TensorProto.STRING, [30, 1])}, {"y": (TensorProto.BOOL, None)}, weights, opset=19))  # type: ignore[dict-item]
+    weights, element = {"other": np.array(["a", "b"], object)}, TensorProto.STRING
+    model = onnx_model(nodes, {"x": (element, [30, 1])}, {"y": (TensorProto.BOOL, None)}, weights, opset=19)  # type: ignore[dict-item]
+    graph = from_model(model)
     assert texts_met(graph["x"]) == ["b", "a"]
     assert {"a", "b", "-2.5"} < set(drawn(graph, NORMAL).reshape(-1).tolist())
 
