@@ -221,13 +221,26 @@ def export() -> Pipeline:
 
 
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
-    """In front of the exporter of PyTorch: constants are computed; loops and branches stay, Dropout with `training`."""
+    """In front of the exporter of PyTorch: constants are computed, functions of torch that are spelled out recognised;
+    loops and branches stay, Dropout with `training`."""
+    from graphir.ops.activation import Gelu, HardSwish, Mish
+    from graphir.ops.attention import Attention
+    from graphir.ops.normalization import LayerNormalization, RMSNormalization
+
     from .fold_constants import fold_constants
-    from .no_ops import KEPT_AXES, NO_OPS, NO_OPS_OF_TRAINING
+    from .fusions import recognitions
+    from .no_ops import KEPT_AXES, NEUTRAL, NO_OPS, NO_OPS_OF_TRAINING
+    from .rewrite import apply_rules
     from .simplify import simplify
 
     further = {**(NO_OPS_OF_TRAINING if training else NO_OPS), **KEPT_AXES}
-    steps = (step(simplify, further=further), step(fold_constants, evaluator=evaluator))
+    known = recognitions((Gelu, HardSwish, Mish, Attention, LayerNormalization, RMSNormalization))
+    steps = (
+        step(simplify, further=further),
+        step(apply_rules, rules=NEUTRAL),
+        step(fold_constants, evaluator=evaluator),
+        step(apply_rules, rules=known),
+    )
     return Pipeline("PyTorch", steps, MOST_ROUNDS)
 
 

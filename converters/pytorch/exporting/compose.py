@@ -1,10 +1,10 @@
-"""The body of `forward`: which statements are needed, which are written inside others, and what values are called."""
+"""The body of `forward`: which statements are written inside others, and what values are called."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,10 +20,20 @@ from graphir.converters.pytorch.exporting.expression import (
     replace_first,
     with_names,
 )
-from graphir.converters.pytorch.exporting.layer_names import layer_name
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
-from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
+from graphir.converters.pytorch.exporting.naming import OF_FILE, identifier
+from graphir.converters.pytorch.exporting.ordering import last_reads
 from graphir.converters.pytorch.exporting.state import Statement
+from graphir.converters.pytorch.exporting.value_names import (
+    CHAIN,
+    LAYER_CALL,
+    SPARE,
+    candidates,
+    is_numbered,
+    layer_words,
+    role_of,
+    value_name,
+)
 from graphir.graph import Value
 from graphir.types import TensorType, format_shape
 
@@ -31,7 +41,6 @@ from graphir.types import TensorType, format_shape
 LONGEST_INSIDE = 48
 LONGEST_TOGETHER = 70
 DEEPEST = 3
-CHAIN = "x"
 # What export functions call a step on the way that may be CHAIN too, where nothing else is.
 CHAINED = ("padded", "rows")
 # What calls begin with that have a type: a layer's call has none for type checkers, so that its result is assigned
@@ -40,7 +49,6 @@ TYPED, UNTYPED = ("F.", "torch."), ("F.max_pool", "F.adaptive_max_pool")
 # Names before an assignment, in characters: more of them have a line each.
 MOST_TARGETS = 50
 USUAL_NAME = 18
-LONGEST_NAME = 28
 
 
 class Parameter(NamedTuple):
@@ -166,7 +174,7 @@ class Body:
                 self._take(number, CHAIN)
                 continue
             else:
-                wanted = self._wanted(value)
+                wanted = self._wanted(value, self._lines[place] if is_chain else None, place)
             # A block may read anything again that it reads once.
             self._take(number, self._free_name(wanted, place - 1 if in_block else place))
             if in_block:
@@ -176,15 +184,29 @@ class Body:
         """Return whether a value may be called CHAIN."""
         return isinstance(value.type, TensorType) and not self._records
 
-    def _wanted(self, value: Value | None) -> Iterator[str]:
-        """Yield what a value may be called otherwise. In a class that is used several times it has no number of the
-        whole network."""
+    def _wanted(self, value: Value | None, line: Line | None, place: int) -> Iterator[str]:
+        """Yield what a value may be called otherwise; `line` gives it alone. One that the source only numbers is called
+        after its layer, what it is computed from if nothing else reads that, or its operator. In a class that is used
+        several times it has no number of the whole network."""
         if value is None:
             return
-        if self._says_shapes or self._records:
-            yield from _candidates(value)
+        if self._records:
+            yield from candidates(value)
             return
-        names = [re.sub(r"_?\d+$", "", text.removeprefix(self._scope)) or text for text in _candidates(value)]
+        counted = is_numbered(value)
+        if counted and line is None:
+            yield from (value_name(value), *SPARE)
+        elif counted and line is not None:
+            if called := LAYER_CALL.match(line.text):
+                yield from layer_words(called[1])
+            operands = {number for number in line.reads if number in self._values and number in self._names}
+            if len(operands) == 1 and self._last_use[number := operands.pop()] <= place:
+                yield self._names[number]
+            yield from SPARE if called else (role_of(value), *SPARE)
+        elif self._says_shapes:
+            yield from candidates(value)
+            return
+        names = [re.sub(r"_?\d+$", "", text.removeprefix(self._scope)) or text for text in candidates(value)]
         yield names[0].rpartition("_")[2] or names[0]
         yield from names
 
@@ -210,64 +232,6 @@ class Body:
         self._holders[name] = number
 
 
-def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
-    """Return the statements that give what is needed, or something for those that do; `needed` grows by what they
-    read."""
-    kept: list[Statement] = []
-    for statement in reversed(statements):
-        if not statement.keeps and needed.isdisjoint(statement.targets):
-            continue
-        if statement.blocks:
-            statement = replace(statement, blocks=_needed_blocks(statement.blocks, needed))
-        needed.update(statement.reads)
-        kept.append(statement)
-    return kept[::-1]
-
-
-def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Return the statements in an order where those that read no input stand before the first one that reads them."""
-    waiting: dict[int, tuple[Statement, int]] = {}
-    known: set[int] = set()  # what is waiting, and sizes and devices
-
-    def released(statement: Statement) -> Iterator[Statement]:
-        for number in statement.reads:
-            if number in waiting:
-                earlier, _ = waiting[number]
-                for target in earlier.targets:
-                    waiting.pop(target, None)
-                    known.discard(target)
-                yield from released(earlier)
-        yield statement
-
-    for statement in statements:
-        if statement.is_setting:
-            known.update(statement.targets)
-            yield statement
-            continue
-        if known.issuperset(statement.reads):
-            depth = 1 + max([waiting[number][1] for number in statement.reads if number in waiting], default=0)
-            if depth <= DEEPEST and statement.targets and not (statement.keeps or statement.blocks):
-                waiting |= dict.fromkeys(statement.targets, (statement, depth))
-                known.update(statement.targets)
-                continue
-        yield from released(statement) if waiting else (statement,)
-    while waiting:
-        yield from released(waiting.pop(next(iter(waiting)))[0])
-
-
-def _needed_blocks(
-    blocks: Sequence[tuple[str, list[Statement]]], needed: set[int]
-) -> list[tuple[str, list[Statement]]]:
-    """Return the same for blocks: what the next iteration of a loop reads is needed too."""
-    for header, _ in blocks:
-        needed.update(references(header))
-    count = -1
-    while count != len(needed):
-        count = len(needed)
-        live_blocks = [(header, needed_statements(block, needed)) for header, block in blocks]
-    return live_blocks
-
-
 def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Line]:
     """Return the statements, short ones that a single other one reads first inside of that one."""
     kept: list[Line] = []
@@ -291,31 +255,6 @@ def _joined_block(block: Sequence[Statement], counts: Mapping[int, int]) -> list
     return [replace(statement, text=text) for statement, text, *_ in _joined(block, counts)]
 
 
-def last_reads(reads: Sequence[tuple[int, ...]], outputs: Iterable[str]) -> dict[int, int]:
-    """Return by number where each value is read last of what statements read: outputs are read behind all of them."""
-    last = {number: place for place, numbers in enumerate(reads) for number in numbers}
-    return last | {number: len(reads) for text in outputs for number in references(text)}
-
-
-def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the values that statements read which are not given among them, and the attributes, in order."""
-    if len(statements) == 1:
-        reads, attributes = statements[0].reads, statements[0].attributes
-        if len(reads) <= 1 and len(attributes) <= 1:
-            return reads, attributes
-    numbers = dict.fromkeys([number for statement in statements for number in statement.reads])
-    names = dict.fromkeys([name for statement in statements for name in statement.attributes])
-    return tuple([number for number in numbers if number not in given]), tuple(names)
-
-
-def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
-    """Yield all that statements assign, inside blocks too."""
-    for statement in statements:
-        yield from statement.targets
-        for _, block in statement.blocks:
-            yield from targets_of(block)
-
-
 def _fits(line: Line, text: str, targets: int, counts: Mapping[int, int]) -> bool:
     """Return whether a statement may stand inside the text of the one behind it, which has so many targets: as what
     that begins with, and short."""
@@ -333,21 +272,3 @@ def _fits(line: Line, text: str, targets: int, counts: Mapping[int, int]) -> boo
     if length > LONGEST_INSIDE:
         return False
     return length + length_of(text, USUAL_NAME) + USUAL_NAME * max(0, targets - 1) <= LONGEST_TOGETHER
-
-
-def _candidates(value: Value) -> list[str]:
-    """Return what a value may be called: by the last part of its layer's name, then by more of it."""
-    node = value.producer
-    name = value.name if node is None or len(node.outputs) > 1 else layer_name(node)
-    parts = [part for part in SEPARATORS.split(name) if identifier(part)]
-    names = [identifier("_".join(parts[-count:]), LONGEST_NAME) for count in range(1, min(len(parts), 4) + 1)]
-    operator = "value" if node is None else identifier(node.op.name.lower())
-    return [operator if text[1:].isdigit() else text for text in names] or [operator]
-
-
-def input_names(values: Sequence[Value]) -> list[str]:
-    """Return what the arguments of the model's `forward` are called: `x` where there is one."""
-    if len(values) == 1:
-        return [CHAIN]
-    names = Names(OF_FILE)
-    return [names.take(value.name) for value in values]

@@ -1,7 +1,8 @@
 """The classes of a file: what repeats in a network becomes a block of its own, used with other numbers each time.
 
-A network is cut wherever a single value leads on. Pieces between cuts that have the same statements, layers and wiring
-are uses of one class: the numbers in which their layers differ are its arguments. Uses in a row are an nn.Sequential.
+Pieces of a network between cuts that have the same statements, layers and wiring are uses of one class: the numbers in
+which their layers differ are its arguments. Uses in a row are an nn.Sequential, or an nn.ModuleList in a loop where
+each reads the same other values too.
 """
 
 from __future__ import annotations
@@ -9,36 +10,41 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments, skeleton
 from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of, whole_scope
-from graphir.converters.pytorch.exporting.compose import (
-    CHAIN,
-    Parameter,
-    input_names,
+from graphir.converters.pytorch.exporting.compose import Parameter
+from graphir.converters.pytorch.exporting.cutting import Cutter
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references
+from graphir.converters.pytorch.exporting.methods import Method, parts_of
+from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Names, common_scope
+from graphir.converters.pytorch.exporting.ordering import (
+    hoisted,
     last_reads,
     near_readers,
     needed_statements,
     reads_of,
     targets_of,
 )
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references
-from graphir.converters.pytorch.exporting.methods import Method, parts_of
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_scope
 from graphir.converters.pytorch.exporting.pieces import (
     Branch,
     Piece,
     best_run,
     branches_of,
     merged,
+    with_chain_first,
     with_reference,
     without_branch,
 )
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
 from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines
+from graphir.converters.pytorch.exporting.value_names import CHAIN, input_names, value_name
 from graphir.types import ANYTHING
 
 MOST_CLASSES = 8
+# What a loop over blocks calls one.
+ITEM = "block"
 
 
 @dataclass
@@ -66,7 +72,7 @@ class Design:
 
 def design(export: Export, outputs: Sequence[Expr], name: str, *, blocks: bool = True) -> Design:
     """Lay out the classes of a module, a single one without `blocks`."""
-    statements = list(near_readers(export.statements))
+    statements = hoisted(list(near_readers(export.statements)))
     maker = _Maker(export, statements, outputs, has_parts=blocks)
     if blocks and (export.layers or export.stored):
         maker.find_blocks()
@@ -81,10 +87,7 @@ class _Maker:
         self._has_parts = has_parts
         self._layers: dict[str, Layer] = dict(export.layers)
         self._stored: dict[str, Stored] = dict(export.stored)
-        self._tied = {name for tie in export.ties for name in ATTRIBUTE.findall(tie)}
         self._classes: list[ClassDesign] = []
-        # Attributes that are not a block's alone: statements in several pieces read them, or they are tied.
-        self._shared: set[str] = set()
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
         # The keys of attributes that are inside others, and by these which they are.
@@ -92,7 +95,11 @@ class _Maker:
         self._inside: dict[str, list[str]] = {}
         # The order of layers: of a block it is that of its first one.
         self._order = {name: index for index, name in enumerate(export.layers)}
-        self._forms: dict[object, int] = {}
+        tied = {name for tie in export.ties for name in ATTRIBUTE.findall(tie)}
+        inputs = [export.number(value) for value in export.graph.inputs if len(export.graph.inputs) == 1]
+        self._cutter = Cutter(statements, outputs, inputs, tied, self._kind_of)
+        # The names of sizes and devices of inputs.
+        self._settings = {each.targets[0]: each.names[0] for each in statements if each.is_setting}
 
     def result(self, name: str) -> Design:
         """Return the classes, the network's own last."""
@@ -117,15 +124,15 @@ class _Maker:
 
     def find_blocks(self) -> None:
         """Replace what repeats by calls of blocks, the largest repetition first."""
-        pieces = self._pieces()
-        behind = self._statements[sum(len(piece.statements) for piece in pieces) :]
-        pieces = self._unify_branches(pieces)
+        pieces = self._unify_branches(self._cutter.pieces())
+        refined = self._cutter.refine(pieces)
+        pieces = refined if len(refined) == len(pieces) else self._unify_branches(refined)
         for _ in range(MOST_CLASSES):
-            best = best_run(pieces)
+            best = best_run(pieces, self._outputs)
             if best is None:
                 break
             pieces = self._replace(pieces, *best)
-        self._statements = [statement for piece in pieces for statement in piece.statements] + behind
+        self._statements = [statement for piece in pieces for statement in piece.statements]
 
     def _unify_branches(self, pieces: list[Piece]) -> list[Piece]:
         """Return the pieces once those have one form that differ only by layers on a second path of their input, as a
@@ -139,7 +146,7 @@ class _Maker:
             for branch in branches_of(piece):
                 rest = without_branch(piece, branch)
                 inputs, attributes = reads_of(rest, set(targets_of(rest)))
-                form = self._form(rest, inputs, attributes, piece.output)
+                form = self._cutter.form(rest, inputs, attributes, piece.output)
                 partners = [] if form is None or index in edits else plain.get(form, [])
                 if partners:
                     edits[index] = self._with_shortcut(piece, branch)
@@ -152,11 +159,11 @@ class _Maker:
                     break
         if not edits:
             return pieces
-        given = {number for each in self._statements if not each.is_setting for number in each.targets}
         result: list[Piece] = []
         for index, piece in enumerate(pieces):
             if index in edits:
-                result += self._cut(edits[index], [Reference(piece.output)], given.intersection(piece.inputs))
+                last = last_reads([statement.reads for statement in edits[index]], [Reference(piece.output)])
+                result += self._cutter.cut(edits[index], last, self._cutter.computed.intersection(piece.inputs))
             else:
                 result.append(piece)
         return result
@@ -200,64 +207,9 @@ class _Maker:
         statements[place + 1] = with_reference(statements[place + 1], source, number)
         return statements
 
-    def _pieces(self) -> list[Piece]:
-        """Return the statements between cuts. What cannot be part of a block has a form of its own."""
-        names: set[str] = set()
-        self._shared = set(self._tied)
-        for statement in self._statements:
-            attributes = statement.attributes if len(statement.attributes) < 2 else set(statement.attributes)
-            self._shared.update(names.intersection(attributes))
-            names.update(attributes)
-        return self._cut(self._statements, self._outputs, set())
-
-    def _cut(self, statements: Sequence[Statement], outputs: Sequence[Expr], live: set[int]) -> list[Piece]:
-        """Return the pieces of statements that give these outputs; `live` are the values of those before that they
-        read."""
-        last = last_reads([statement.reads for statement in statements], outputs)
-        pieces: list[Piece] = []
-        start = 0
-        for place, statement in enumerate(statements):
-            if not statement.is_setting:
-                for number in statement.targets:
-                    if last.get(number, -1) > place:
-                        live.add(number)
-            for number in statement.reads:
-                if last[number] <= place:
-                    live.discard(number)
-            if len(live) <= 1:
-                pieces.append(self._piece(statements[start : place + 1], live))
-                start = place + 1
-        return pieces
-
-    def _piece(self, statements: Sequence[Statement], live: set[int]) -> Piece:
-        """Return the statements as a piece that leads on with at most one live value."""
-        given = set(targets_of(statements))
-        inputs, attributes = reads_of(statements, given)
-        output = next((number for number in live if number in given), -1)
-        form: object | None = None
-        if output >= 0 and not any(statement.blocks or statement.keeps for statement in statements):
-            form = self._form(statements, inputs, attributes, output)
-        return Piece(tuple(statements), inputs, output, attributes, object() if form is None else form)
-
-    def _form(
-        self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
-    ) -> int | None:
-        """Return a number for what pieces have in common that one class stands for, None for those with attributes
-        that others use."""
-        if not self._shared.isdisjoint(attributes):
-            return None
-        numbers = {number: place for place, number in enumerate(inputs)}
-        places = {name: place for place, name in enumerate(attributes)}
-        forms: list[object] = []
-        for statement in statements:
-            for number in statement.targets:
-                numbers.setdefault(number, len(numbers))
-            forms.append(statement.form)
-            forms.append(tuple([numbers[number] for number in statement.reads]))
-            forms.append(tuple([places[name] for name in statement.attributes]))
-        forms.append(numbers[output])
-        forms += ["branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes]
-        return self._forms.setdefault(tuple(forms), len(self._forms))
+    def _kind_of(self, attribute: str) -> object:
+        """Return what an attribute has in common with those that may be the same one of a block."""
+        return "branch" if attribute in self._branches else skeleton(self._text_of(attribute))
 
     def _text_of(self, attribute: str) -> str:
         """Return how an attribute is made."""
@@ -266,14 +218,18 @@ class _Maker:
 
     def _replace(self, pieces: Sequence[Piece], length: int, starts: Sequence[int]) -> list[Piece]:
         """Return the pieces with calls of a new class in the place of its uses: runs of so many pieces."""
-        uses = [merged(pieces[start : start + length]) for start in starts]
+        uses = with_chain_first([merged(pieces[start : start + length]) for start in starts])
         block, names = self._class_of(uses)
         self._classes.append(block)
         result: list[Piece] = []
         done = 0
         group: list[tuple[Piece, str]] = []
         scopes = scopes_of(uses)
-        ends = [not self._follows(uses, scopes, place) for place in range(len(uses))]
+        last = last_reads([piece.inputs for piece in pieces], self._outputs)
+        ends = [True] * len(uses)
+        for place, (use, following) in enumerate(pairwise(uses)):
+            is_next = starts[place + 1] == starts[place] + length and last[use.output] < starts[place + 1] + length
+            ends[place] = not (is_next and scopes[place] == scopes[place + 1] and _follows(use, following))
         groups = Counter(scope for scope, is_end in zip(scopes, ends, strict=True) if is_end)
         taken = Names({*OF_MODULES, *self._layers, *self._stored})
         for place, (start, use) in enumerate(zip(starts, uses, strict=True)):
@@ -286,19 +242,22 @@ class _Maker:
             scope = scopes[place] if groups[scopes[place]] == 1 else whole_scope(head)
             attribute = taken.take(scope, "block")
             self._add(attribute, group, names)
-            read = ", ".join(str(Reference(number)) for number in head.inputs)
-            value = self._export.values.get(use.output)
-            call = Statement((use.output,), f"self.{attribute}({read})", value)
-            result.append(self._piece([call], {use.output}))
+            calls = self._call(attribute, head, use.output, is_loop=len(group) > 1)
+            result.append(self._cutter.piece(calls, use.exits))
             group = []
         return result + list(pieces[done:])
 
-    @staticmethod
-    def _follows(uses: Sequence[Piece], scopes: Sequence[str], place: int) -> bool:
-        """Return whether the next use reads what this one gives, in the same scope: they are one nn.Sequential."""
-        return place + 1 < len(uses) and uses[place + 1].inputs == (uses[place].output,) and (
-            scopes[place + 1] == scopes[place]
-        )
+    def _call(self, attribute: str, head: Piece, output: int, *, is_loop: bool) -> list[Statement]:
+        """Return the statements that call a block, or several in a row of which this is the first one."""
+        chain, *others = map(Reference, head.inputs)
+        value = self._export.values.get(output)
+        if not others or not is_loop:
+            return [Statement((output,), f"self.{attribute}({', '.join([chain, *others])})", value)]
+        block, result = Reference(self._export.new_number()), Reference(output)
+        step = Statement((output,), f"{block}({', '.join([result, *others])})", value)
+        loop = [(f"for {block} in self.{attribute}:", [step])]
+        targets = (output, block.number)
+        return [Statement((output,), chain, value), Statement(targets, "", value, blocks=loop, names=("", ITEM))]
 
     def _class_of(self, uses: Sequence[Piece]) -> tuple[ClassDesign, list[str]]:
         """Return the class that stands for all uses, and what their attributes are called in it."""
@@ -315,29 +274,42 @@ class _Maker:
         statements = [
             replace(statement, text=_with_attributes(statement.text, inner)) for statement in first.statements
         ]
-        parameters = [
-            Parameter(number, f"{CHAIN}{place + 1}" if place else CHAIN) for place, number in enumerate(first.inputs)
-        ]
-        types = [ANYTHING] * len(parameters)
+        taken = Names({*OF_FILE, CHAIN})
+        extras = [Parameter(number, taken.take(self._argument(number))) for number in first.inputs[1:]]
+        parameters = [Parameter(first.inputs[0], CHAIN), *extras]
+        types = [None if number in self._settings else ANYTHING for number in first.inputs]
         forward = Method("forward", parameters, statements, [Reference(first.output)], types, self._export.values)
         scope = common_scope(first.attributes)
         return ClassDesign(name, arguments, init_lines, buffers, parts_of(forward), scope=scope), names
 
+    def _argument(self, number: int) -> str:
+        """Return what a block calls a value that it is handed besides the one that it changes."""
+        value = self._export.values.get(number)
+        return self._settings.get(number) or (CHAIN if value is None else value_name(value))
+
     def _add(self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str]) -> None:
         """Make the attribute of a block, or of an nn.Sequential of several, in the place of what it holds."""
         constructors = [call for _, call in group]
-        if len(group) == 1:
-            constructor = constructors[0]
-        elif len(set(constructors)) == 1:
-            constructor = f"nn.Sequential(*[{constructors[0]} for _ in range({len(group)})])"
-        else:
-            constructor = f"nn.Sequential({', '.join(constructors)})"
+        is_sequential = len(group[0][0].inputs) == 1
+        constructor = constructors[0]
+        if len(group) > 1:
+            is_same = len(set(constructors)) == 1
+            elements = f"{constructor} for _ in range({len(group)})" if is_same else ", ".join(constructors)
+            in_list = is_same or not is_sequential
+            constructor = f"[{elements}]" if in_list else elements
+            container = f"nn.Sequential({'*' * in_list}" if is_sequential else "nn.ModuleList("
+            constructor = f"{container}{constructor})"
         self._put_layer(attribute, constructor, [name for use, _ in group for name in use.attributes])
         for place, (use, _) in enumerate(group):
             outer = attribute if len(group) == 1 else f"{attribute}.{place}"
             for old, name in zip(use.attributes, names, strict=True):
                 self._stored.pop(old, None)
                 self._move(old, f"{outer}.{name}")
+
+
+def _follows(use: Piece, other: Piece) -> bool:
+    """Return whether a use reads what one before gives, and the same other values."""
+    return other.inputs == (use.output, *use.inputs[1:])
 
 
 def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:

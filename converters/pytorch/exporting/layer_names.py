@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from graphir.converters.pytorch.exporting.naming import SEPARATORS, without_common_scope
 from graphir.graph import Node, Value
 from graphir.ops.activation import Dropout
+from graphir.ops.elementwise import Add
+from graphir.ops.linear import MatMul
 from graphir.ops.traits import Elementwise
 
 # A weight's name: its layer's, and what it is of that.
@@ -28,20 +30,21 @@ def layer_name(node: Node) -> str:
 def names_of_layers(nodes: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
     """Return the names of nodes that become layers, by what the source calls them. `names` are these without what all
     nodes have in front."""
-    layers = {name: weights for node, name in nodes.items() if (weights := _weights_of(node)) is not None}
-    by_weights = {name: scope for name, weights in layers.items() if (scope := _scope_of_weights(weights))}
+    layers = {node: weights for node in nodes if (weights := _weights_of(node)) is not None}
+    by_weights = {nodes[node]: scope for node, weights in layers.items() if (scope := _scope_of_weights(weights))}
     short = without_common_scope(by_weights.values())
-    by_nodes = _scopes_of_nodes([name for name in layers if "/" in name], names)
+    by_nodes = _scopes_of_nodes(layers, nodes, names)
     return by_nodes | {name: short[scope] for name, scope in by_weights.items()}
 
 
-def _scopes_of_nodes(layers: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return the scopes of layers by their names: of those that are alone in their scope."""
-    given = list(layers)
+def _scopes_of_nodes(layers: Iterable[Node], nodes: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the scopes of layers by their names: of those that are alone in their scope, a shift of one aside."""
+    given = {nodes[node]: node for node in layers if "/" in nodes[node]}
     counts: Counter[str] = Counter()
-    for name in given:
+    for name, node in given.items():
         parts = names[name].split("/")
-        counts.update("/".join(parts[:count]) for count in range(1, len(parts)))
+        if not isinstance(node.op, Add):
+            counts.update(["/".join(parts[:count]) for count in range(1, len(parts))])
     scopes = {name: names[name].rpartition("/")[0] for name in given}
     return {name: scope for name, scope in scopes.items() if counts[scope] == 1}
 
@@ -55,8 +58,12 @@ def _scope_of_weights(weights: Iterable[Value]) -> str:
 
 def _weights_of(node: Node) -> list[Value] | None:
     """Return the weights of a node that becomes a layer, None for others. What is elementwise is part of a layer, but
-    for a Dropout."""
-    if node.op.elementwise is not Elementwise.NO:
+    for a Dropout, and what adds a bias to a product."""
+    is_shift = isinstance(node.op, Add) and any(
+        value is not None and value.producer is not None and isinstance(value.producer.op, MatMul)
+        for value in node.inputs
+    )
+    if node.op.elementwise is not Elementwise.NO and not is_shift:
         return [] if isinstance(node.op, Dropout) else None
     tensors = [(value, value.tensor) for value in node.inputs if value is not None and value.producer is None]
     return [value for value, tensor in tensors if tensor and tensor.shape and tensor.dtype.is_float] or None

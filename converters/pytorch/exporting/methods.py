@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from graphir.converters.pytorch.exporting.compose import Body, Parameter, last_reads, targets_of
+from graphir.converters.pytorch.exporting.compose import Body, Parameter
 from graphir.converters.pytorch.exporting.expression import Expr, Reference
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_length
+from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Names, common_length
+from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
 from graphir.converters.pytorch.exporting.state import Statement
+from graphir.converters.pytorch.exporting.value_names import CHAIN, value_name
 from graphir.graph import Value
 from graphir.types import ANYTHING, Type
 
@@ -89,12 +91,16 @@ class _Splitter:
             end = _end(counts, start, size)
             part = statements[start:end]
             results = dict.fromkeys([number for each in part for number in each.targets if last.get(number, -1) >= end])
-            calls += self._calls(part, sorted(results, key=first.__getitem__), size)
+            earlier = {number for each in part for number in each.targets if first[number] < start}
+            calls += self._calls(part, sorted(results, key=first.__getitem__), earlier, size)
             start = end
         return calls
 
-    def _calls(self, part: Sequence[Statement], results: Sequence[int], size: int) -> list[Statement]:
-        given = set(targets_of(part))
+    def _calls(
+        self, part: Sequence[Statement], results: Sequence[int], earlier: Collection[int], size: int
+    ) -> list[Statement]:
+        """Return the calls of a part's methods; `earlier` is what it assigns that has a value before."""
+        given = {*targets_of(part)} - {*earlier}
         inputs = [number for number in dict.fromkeys(n for each in part for n in each.reads) if number not in given]
         if len(part) == 1 and len(part[0].reads) == len(inputs) and not part[0].blocks:
             return list(part)
@@ -108,8 +114,11 @@ class _Splitter:
         return [Statement(tuple(results), text, value)]
 
     def _method(self, part: Sequence[Statement], inputs: Sequence[int], outputs: list[Expr]) -> Method:
-        names = Names(("self",))
-        parameters = [Parameter(number, names.take(self._settings.get(number, "x"), "x")) for number in inputs]
+        names = Names(OF_FILE)
+        values = [number for number in inputs if number not in self._settings]
+        called = {number: value_name(self._values[number]) for number in values[1:] if number in self._values}
+        called |= self._settings
+        parameters = [Parameter(number, names.take(called.get(number, CHAIN), CHAIN)) for number in inputs]
         types = [None if number in self._settings else ANYTHING for number in inputs]
         return Method("", parameters, list(part), outputs, types, self._values, [ANYTHING] * len(outputs))
 

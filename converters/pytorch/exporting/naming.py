@@ -24,7 +24,7 @@ OF_MODULES = frozenset((
 OF_FILE = frozenset((
     *dir(builtins), "F", "Net", "Path", "Tensor", "WEIGHTS", "load", "load_file", "math", "nn", "self", "torch",
 ))  # fmt: skip
-LONGEST = 40
+LONGEST = 60
 OTHERS = re.compile(r"[^0-9A-Za-z]+")
 SEPARATORS = re.compile(r"[/.:]")
 

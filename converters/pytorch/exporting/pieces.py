@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from graphir.converters.pytorch.exporting.compose import targets_of
 from graphir.converters.pytorch.exporting.expression import MARK, Expr, Reference, level_of, replace_references
 from graphir.converters.pytorch.exporting.naming import common_scope
+from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Statement
 
 # No block is made of less: uses, and statements and layers of one.
@@ -22,14 +23,19 @@ LAYER_CALL = re.compile(rf"{ATTRIBUTE.pattern}\({MARK.pattern}\)")
 
 
 class Piece(NamedTuple):
-    """Statements between two cuts: what they read and give, the attributes in their order, and `form`, which is equal
-    for pieces that one class can stand for."""
+    """Statements between two cuts: what they read, what is read of them behind, the attributes in their order, and
+    `form`, which is equal for pieces that one class can stand for."""
 
     statements: tuple[Statement, ...]
     inputs: tuple[int, ...]
-    output: int
+    exits: tuple[int, ...]
     attributes: tuple[str, ...]
     form: object
+
+    @property
+    def output(self) -> int:
+        """Return the only value that is read behind it, -1 where there is no such."""
+        return self.exits[0] if len(self.exits) == 1 else -1
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Branch:
 
 def branches_of(piece: Piece) -> Iterator[Branch]:
     """Yield the chains of layers from the piece's first input to a statement that reads another value too."""
-    if len(piece.inputs) != 1 or len(piece.statements) < LEAST_STATEMENTS - 1:
+    if len(piece.inputs) != 1 or len(piece.exits) != 1 or len(piece.statements) < LEAST_STATEMENTS - 1:
         return
     if any(statement.blocks for statement in piece.statements):
         return
@@ -86,28 +92,46 @@ def with_reference(statement: Statement, number: int, other: int) -> Statement:
     return replace(statement, text=Expr(text, level_of(statement.text)))
 
 
-def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
+def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list[int]] | None:
     """Return the run of pieces that is worth most as a block, with layers in it: its length, and where it begins each
-    time. Linear in the number of pieces."""
+    time. `outputs` are read behind all pieces. Linear in the number of pieces."""
     best: tuple[int, int, list[int]] | None = None
     sizes = [len(piece.statements) for piece in pieces]
+    last = last_reads([piece.inputs for piece in pieces], outputs)
+    # By piece: the last one that reads what it gives.
+    reach = [
+        max([last.get(number, place) for number in piece.exits], default=place) for place, piece in enumerate(pieces)
+    ]
     for length, groups in _repeated_runs([piece.form for piece in pieces]):
         for starts in groups:
-            places = _apart(starts, length)
-            if len(places) < LEAST_USES:
-                continue
             first = starts[0]
             size = sum(sizes[first : first + length])
-            gain = (len(places) - 1) * size
-            if size < LEAST_STATEMENTS or (best is not None and gain * WORTH_OF_SCOPE <= best[0]):
+            most = (len(starts) - 1) * size * WORTH_OF_SCOPE
+            if size < LEAST_STATEMENTS or (best is not None and most <= best[0]):
                 continue
             if len({name for piece in pieces[first : first + length] for name in piece.attributes}) < LEAST_LAYERS:
                 continue
-            is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
-            gain *= WORTH_OF_SCOPE if is_scope else 1
-            if best is None or gain > best[0]:
-                best = gain, length, places
+            for alike in _by_wiring(pieces, reach, length, starts):
+                places = _apart(alike, length)
+                is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
+                gain = (len(places) - 1) * size * (WORTH_OF_SCOPE if is_scope else 1)
+                if len(places) >= LEAST_USES and (best is None or gain > best[0]):
+                    best = gain, length, places
     return None if best is None else best[1:]
+
+
+def _by_wiring(
+    pieces: Sequence[Piece], reach: Sequence[int], length: int, starts: Sequence[int]
+) -> Iterable[list[int]]:
+    """Return runs of equal forms by what their pieces read of each other: those of which the last piece alone gives
+    what is read behind them."""
+    result: dict[object, list[int]] = defaultdict(list)
+    for start in starts:
+        if max(reach[start : start + length - 1], default=0) < start + length:
+            numbers: dict[int, int] = {}
+            read = [n for piece in pieces[start : start + length] for n in (*piece.inputs, *piece.exits)]
+            result[tuple([numbers.setdefault(number, len(numbers)) for number in read])].append(start)
+    return result.values()
 
 
 def _repeated_runs(forms: Sequence[object]) -> Iterator[tuple[int, list[list[int]]]]:
@@ -151,4 +175,13 @@ def merged(pieces: Sequence[Piece]) -> Piece:
     given = set(targets_of(statements))
     inputs = tuple(dict.fromkeys(number for piece in pieces for number in piece.inputs if number not in given))
     attributes = tuple(dict.fromkeys(name for piece in pieces for name in piece.attributes))
-    return Piece(statements, inputs, pieces[-1].output, attributes, None)
+    return Piece(statements, inputs, pieces[-1].exits, attributes, None)
+
+
+def with_chain_first(uses: Sequence[Piece]) -> list[Piece]:
+    """Return the uses of a block with what most of them read of the one before as their first input."""
+    chained = Counter(use.inputs.index(before.output) for before, use in pairwise(uses) if before.output in use.inputs)
+    slot = chained.most_common(1)[0][0] if chained else 0
+    return [
+        use._replace(inputs=(use.inputs[slot], *use.inputs[:slot], *use.inputs[slot + 1 :])) for use in uses
+    ]  # fmt: skip

@@ -285,9 +285,8 @@ class Importer(BaseImporter):
     def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
         """Record decisions about the whole graph."""
         if flat.inlined:
-            self.graph.decide(
-                DecisionKind.FUNCTIONS_INLINED, "-", f"{len(flat.inlined)} call(s): {listing(flat.inlined)}"
-            )
+            calls = "1 call" if len(flat.inlined) == 1 else f"{len(flat.inlined)} calls"
+            self.graph.decide(DecisionKind.FUNCTIONS_INLINED, "-", f"{calls}: {listing(flat.inlined)}")
         waited = [name for node in order for name in node.controls if name in nodes]
         effects = [name for name in dict.fromkeys(waited) if nodes[name].op not in HARMLESS]
         effects = [name for name in effects if _has_effects(nodes[name])]

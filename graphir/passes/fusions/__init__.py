@@ -20,10 +20,19 @@ RECOGNITIONS: Mapping[type[Operator], Rules] = {
 }  # fmt: skip
 
 
+def recognitions(operators: Collection[type[Operator]]) -> Rules:
+    """Return the rules that recognise these operators, and activation functions."""
+    return _merged(*(RECOGNITIONS[kind] for kind in RECOGNITIONS if kind in operators), activations.RULES)
+
+
 def fusions(operators: Collection[type[Operator]] = ()) -> Rules:
     """Return the rules that join nodes, and those that recognise one of these operators, in this order."""
+    return _merged(*(RECOGNITIONS[kind] for kind in RECOGNITIONS if kind in operators), *JOINS)
+
+
+def _merged(*given: Rules) -> Rules:
     merged: dict[type[Operator], list[Rule]] = {}
-    for rules in (*(RECOGNITIONS[kind] for kind in RECOGNITIONS if kind in operators), *JOINS):
+    for rules in given:
         for kind, row in rules.items():
             merged.setdefault(kind, []).extend(row)
     return merged

@@ -55,8 +55,11 @@ def _limited(value: Operand, low: Operand, high: Operand) -> Pattern:
 
 
 SQUARE = Either(Pattern(ew.Mul, "x", "x"), Pattern(ew.Pow, "x", 2.0))
-CUBIC = Either(Pattern(ew.Mul, Pattern(ew.Pow, "x", 3.0), 0.044715), _product("x", SQUARE, 0.044715))
 SQUARE_SHARE = Either(Pattern(ew.Mul, SQUARE, 0.044715), _product("x", "x", 0.044715))
+CUBIC = Either(
+    Pattern(ew.Mul, Pattern(ew.Pow, "x", 3.0), 0.044715), _product("x", SQUARE, 0.044715),
+    Pattern(ew.Mul, "x", SQUARE_SHARE),
+)  # fmt: skip
 BENT = Either(
     Pattern(ew.Mul, Pattern(ew.Add, "x", CUBIC), math.sqrt(2 / math.pi)),
     _product("x", math.sqrt(2 / math.pi), Pattern(ew.Add, SQUARE_SHARE, 1.0)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,10 @@ from graphir.converters.pytorch import to_module
 from graphir.ops.activation import Relu
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Abs, Add
+from graphir.ops.elementwise import Abs, Add, Div, Erf, Mul
+from graphir.ops.linear import MatMul
 from graphir.ops.reduction import ReduceMean
-from graphir.ops.shape import Reshape
+from graphir.ops.shape import Reshape, Transpose
 from graphir.padding import Explicit
 from graphir.types import DType, symbol
 
@@ -139,3 +142,43 @@ def test_blocks_in_several_places_keep_their_numbers() -> None:
     text = net.text()
     assert "self.block_1 = nn.Sequential" in text
     assert "self.block_4 = nn.Sequential" in text
+
+
+def linear(net: Net, value: Value, scope: str) -> Value:
+    """A product and a shift under the names that torch's exporters give."""
+    weight = net.graph.add_parameter(f"onnx::MatMul_{scope}", Tensor.of(DRAW.normal(size=(8, 8)).astype(np.float32)))
+    bias = net.graph.add_parameter(f"{scope}.bias", Tensor.of(DRAW.normal(size=8).astype(np.float32)))
+    path = f"/{scope.replace('.', '/')}"
+    product = net.graph.add(MatMul(), value, weight, name=f"{path}/MatMul")
+    return net.graph.add(Add(), bias, product, name=f"{path}/Add")
+
+
+def test_what_the_source_only_numbers_is_called_after_its_layer_and_what_it_is_computed_from() -> None:
+    net = Net()
+    query, key = (linear(net, net.value, f"layer.self.{name}") for name in ("query", "key"))
+    turned = net.graph.add(Transpose((0, 1, 3, 2)), key, name="/layer/self/Transpose_3")
+    scores = net.graph.add(MatMul(), query, turned, name="/layer/self/MatMul_4")
+    net.value = linear(net, net.graph.add(Add(), scores, net.value, name="/layer/Add_5"), "layer.dense")
+    text = net.text()
+    assert "query = self.self_query(x)" in text
+    assert "key = self.self_key(x).transpose(2, 3)" in text
+    assert "scores = query @ key" in text
+    assert not re.search(r"Transpose|MatMul|Add", text.split("def forward")[1])
+
+
+def test_gelu_that_is_spelled_out_is_one_call() -> None:
+    net = Net()
+    root, one, half = (net.graph.constant(np.float32(number)) for number in (np.sqrt(2), 1, 0.5))
+    erf = net.graph.add(Erf(), net.graph.add(Div(), net.value, root, name="/act/Div"), name="/act/Erf")
+    product = net.graph.add(Mul(), net.value, net.graph.add(Add(), erf, one, name="/act/Add"), name="/act/Mul")
+    net.value = net.graph.add(Mul(), product, half, name="/act/Mul_1")
+    assert "return F.gelu(x)" in net.text()
+
+
+@pytest.mark.parametrize(
+    ("shape", "call"), [((0, 0, 2, 4, 8), "x.unflatten(2, (2, 4))"), ((0, 4, 8, 2, 4), "x.unflatten(3, (2, 4))")]
+)
+def test_an_axis_that_becomes_two_is_unflattened(shape: tuple[int, ...], call: str) -> None:
+    net = Net()
+    net.value = net.graph.add(Reshape(), net.value, net.graph.constant(list(shape), DType.INT64), name="shaped")
+    assert f"return {call}" in net.text()

@@ -146,7 +146,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
         if divides_by_kernel:
             raise NeedsShape(f"pooling_convention {convention} with pool_type {kind} needs the sizes of {data.name}")
         node.decide(
-            DecisionKind.POOLING_CONVENTION, f"{convention} became ONNX's ceil mode, which counts the same windows here"
+            DecisionKind.POOLING_CONVENTION, f"{convention} became ceil mode, which counts the same windows here"
         )
         return _operator(node, kind, data, kernel, strides, pads, None, include)
     beyond = tuple(axis.beyond for axis in windows)
@@ -155,7 +155,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
         text = f"{convention} is the same as valid at input size {sizes}"
         op, *operands = _operator(node, kind, data, kernel, strides, pads, beyond, include)
     elif not divides_by_kernel and convention == "full":
-        text = f"{convention} became ONNX's ceil mode at input size {sizes}"
+        text = f"{convention} became ceil mode at input size {sizes}"
         op, *operands = _operator(node, kind, data, kernel, strides, pads, None, include)
     else:
         text = f"{convention} became {list(beyond)} more padding elements behind the data at input size {sizes}"

@@ -37,12 +37,27 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
     if result and shape is not None and len(shape) > len(result) and _decide_the_rest(result[:-1], shape):
         node.emit(f"{data}.flatten({len(result) - 1})" if len(result) > 1 else f"{data}.flatten()")
         return
+    if result is not None and shape is not None and (split := _split_axis(shape, result)) is not None:
+        axis, count = split
+        node.emit(f"{data}.unflatten({axis}, ({', '.join(map(str, wanted[axis : axis + count]))}))")
+        return
     copies = not node.op.allowzero
     sizes = [
         str(node.size(0, axis)) if dim == 0 and copies else str(text)
         for axis, (dim, text) in enumerate(zip(known.dims(), wanted, strict=True))
     ]
     node.emit(f"{data}.reshape({', '.join(sizes) if sizes else '()'})")
+
+
+def _split_axis(shape: Sequence[Dim], result: Sequence[Dim]) -> tuple[int, int] | None:
+    """Return the axis of an open shape that several of a result take the place of, and how many; None for others."""
+    count = len(result) - len(shape) + 1
+    if count < 2 or all(isinstance(dim, int) for dim in shape):
+        return None
+    axis = next((axis for axis, (a, b) in enumerate(zip(shape, result, strict=False)) if a != b), len(shape) - 1)
+    parts = result[axis : axis + count]
+    same = _decide_the_rest(shape[:axis], result) and _decide_the_rest(shape[axis + 1 :], result[axis + count :])
+    return (axis, count) if same and all(isinstance(dim, int) and dim > 0 for dim in parts) else None
 
 
 def _decide_the_rest(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
