@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Union
 from graphir.structure.record import record
 
 from .errors import ShapeError
-from .symbolic.dims import UNKNOWN, Dim, Shape, Sym, Unknown, ceildiv, dim_max, dim_min, substitute, symbol
-from .symbolic.text import DIMENSIONS, dimensions, parse_dim
+from .symbolic.dims import UNKNOWN as UNKNOWN
+from .symbolic.dims import Dim as Dim
+from .symbolic.dims import Shape as Shape
+from .symbolic.dims import Sym as Sym
+from .symbolic.dims import Unknown as Unknown
+from .symbolic.dims import ceildiv as ceildiv
+from .symbolic.dims import dim_max as dim_max
+from .symbolic.dims import dim_min as dim_min
+from .symbolic.dims import substitute as substitute
+from .symbolic.dims import symbol as symbol
+from .symbolic.text import DIMENSIONS, dimensions
+from .symbolic.text import parse_dim as parse_dim
 
 if TYPE_CHECKING:
     import numpy as np
@@ -359,34 +369,3 @@ def unify(left: Type, right: Type) -> Type:
     assert isinstance(left, SequenceType | OptionalType | MapType)
     assert isinstance(right, SequenceType | OptionalType | MapType)
     return replace(left, element=unify(left.element, right.element))
-
-
-__all__ = [
-    "ANYTHING",
-    "TYPES",
-    "UNKNOWN",
-    "DType",
-    "Dim",
-    "MapType",
-    "OptionalType",
-    "SequenceType",
-    "Shape",
-    "SparseTensorType",
-    "Sym",
-    "TensorType",
-    "Type",
-    "Unknown",
-    "ceildiv",
-    "dim_max",
-    "dim_min",
-    "format_shape",
-    "parse_dim",
-    "parse_shape",
-    "product",
-    "substitute",
-    "symbol",
-    "unify",
-    "unify_dim",
-    "unify_dtype",
-    "unify_shape",
-]

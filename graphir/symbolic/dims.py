@@ -20,20 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .expression import (
-    MAX_DEPTH,
-    MAX_LENGTH,
-    MAX_TERMS,
-    Atom,
-    Call,
-    Dim,
-    Shape,
-    Sym,
-    call,
-    lower_bound,
-    symbol,
-)
-from .unknown import UNKNOWN, Unknown
+from .expression import MAX_DEPTH as MAX_DEPTH
+from .expression import MAX_LENGTH as MAX_LENGTH
+from .expression import MAX_TERMS as MAX_TERMS
+from .expression import Atom, call
+from .expression import Call as Call
+from .expression import Dim as Dim
+from .expression import Shape as Shape
+from .expression import Sym as Sym
+from .expression import lower_bound as lower_bound
+from .expression import symbol as symbol
+from .unknown import UNKNOWN as UNKNOWN
+from .unknown import Unknown as Unknown
 
 
 def dim_max(left: Dim, right: Dim) -> Dim:
@@ -112,22 +110,3 @@ def _substitute_atom(atom: Atom, sizes: Mapping[str, Dim]) -> Dim:
     if atom.function == "floordiv":
         return left // right
     return _extreme(atom.function, left, right)
-
-
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "MAX_TERMS",
-    "UNKNOWN",
-    "Call",
-    "Dim",
-    "Shape",
-    "Sym",
-    "Unknown",
-    "ceildiv",
-    "dim_max",
-    "dim_min",
-    "lower_bound",
-    "substitute",
-    "symbol",
-]
