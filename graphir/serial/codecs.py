@@ -49,14 +49,38 @@ class Codec(NamedTuple):
     decode: Callable[[Json, str, GetTensor], Any]
 
 
-def _encode_none(value: Any, put: PutTensor) -> Json:
-    if value is not None:
-        raise Unencodable(f"{value!r} is not None")
+def _written(python: Any, name: str, write: Callable[[Any], Json]) -> Callable[[Any, PutTensor], Json]:
+    """Return what writes the values of a type, of which messages say that a value is not `name`."""
+
+    def encode(value: Any, put: PutTensor) -> Json:
+        if not isinstance(value, python):
+            raise Unencodable(f"{value!r} is not {name}")
+        return write(value)
+
+    return encode
 
 
-def _decode_none(raw: Json, where: str, get: GetTensor) -> None:
-    if raw is not None:
-        raise BadDocument(where, f"expected null, found {kind(raw)}")
+def _as_it_is(python: type, expected: str) -> Callable[[Json, str, GetTensor], Any]:
+    """Return what reads the values that JSON has as Python does."""
+
+    def decode(raw: Json, where: str, get: GetTensor) -> Any:
+        if type(raw) is not python:
+            raise BadDocument(where, f"expected {expected}, found {kind(raw)}")
+        return raw
+
+    return decode
+
+
+_encode_none = _written(types.NoneType, "None", lambda nothing: nothing)
+_decode_none = _as_it_is(types.NoneType, "null")
+_decode_bool = _as_it_is(bool, "true or false")
+_decode_int = _as_it_is(int, "an integer")
+_encode_text = _written(str, "a string", text_to_json)
+_encode_bytes = _written(bytes, "bytes", bytes_to_json)
+_encode_dtype = _written(DType, "a DType", lambda dtype: dtype.value)
+_encode_same = _written(Same, "a padding", lambda same: f"same_{same.mode.value}")
+_encode_dim = _written(Sym | Unknown, "a dimension", dim_to_json)
+_encode_type = _written(TYPES, "a type", type_to_json)
 
 
 def _encode_bool(value: Any, put: PutTensor) -> Json:
@@ -65,23 +89,11 @@ def _encode_bool(value: Any, put: PutTensor) -> Json:
     raise Unencodable(f"{value!r} is not a bool")
 
 
-def _decode_bool(raw: Json, where: str, get: GetTensor) -> bool:
-    if type(raw) is not bool:
-        raise BadDocument(where, f"expected true or false, found {kind(raw)}")
-    return raw
-
-
 def _encode_int(value: Any, put: PutTensor) -> Json:
     try:
         return int(operator.index(value))
     except TypeError:
         raise Unencodable(f"{value!r} is not an int") from None
-
-
-def _decode_int(raw: Json, where: str, get: GetTensor) -> int:
-    if type(raw) is not int:
-        raise BadDocument(where, f"expected an integer, found {kind(raw)}")
-    return raw
 
 
 def _encode_float(value: Any, put: PutTensor) -> Json:
@@ -92,24 +104,6 @@ def _encode_float(value: Any, put: PutTensor) -> Json:
         except OverflowError:
             pass
     raise Unencodable(f"{value!r} is not a float")
-
-
-def _encode_text(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, str):
-        raise Unencodable(f"{value!r} is not a string")
-    return text_to_json(value)
-
-
-def _encode_bytes(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, bytes):
-        raise Unencodable(f"{value!r} is not bytes")
-    return bytes_to_json(value)
-
-
-def _encode_dtype(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, DType):
-        raise Unencodable(f"{value!r} is not a DType")
-    return value.value
 
 
 def _encode_explicit(value: Any, put: PutTensor) -> Json:
@@ -127,29 +121,11 @@ def _decode_explicit(raw: Json, where: str, get: GetTensor) -> Explicit:
     return Explicit(tuple(pads))
 
 
-def _encode_same(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, Same):
-        raise Unencodable(f"{value!r} is not a padding")
-    return f"same_{value.mode.value}"
-
-
 def _decode_same(raw: Json, where: str, get: GetTensor) -> Same:
     for mode in SameMode:
         if raw == f"same_{mode.value}":
             return Same(mode)
     raise BadDocument(where, f"{raw!r} is no padding; expected [[before, after], ...], same_upper or same_lower")
-
-
-def _encode_dim(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, Sym | Unknown):
-        raise Unencodable(f"{value!r} is not a dimension")
-    return dim_to_json(value)
-
-
-def _encode_type(value: Any, put: PutTensor) -> Json:
-    if not isinstance(value, TYPES):
-        raise Unencodable(f"{value!r} is not a type")
-    return type_to_json(value)
 
 
 def _encode_tensor(value: Any, put: PutTensor) -> Json:
