@@ -7,6 +7,7 @@ Operators of one operand are in elementwise_unary. `elemwise_*`, `_maximum`, `_p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,15 +46,11 @@ def modulo(left: Array, right: Array) -> Array:
     return np.where(right == 0, np.zeros_like(left), rest)
 
 
-def in_single(function: Binary) -> Binary:
-    """Return a function that takes integers as float32 and drops the result's fraction."""
-
-    def run(left: Array, right: Array) -> Array:
-        if left.dtype.kind == "f":
-            return function(left, right)
-        return function(left.astype(np.float32), right.astype(np.float32)).astype(left.dtype)
-
-    return run
+def in_single(function: Binary, left: Array, right: Array) -> Array:
+    """A function that takes integers as float32 and drops the result's fraction."""
+    if left.dtype.kind == "f":
+        return function(left, right)
+    return function(left.astype(np.float32), right.astype(np.float32)).astype(left.dtype)
 
 
 def logical(function: Callable[[Array, Array], Array]) -> Binary:
@@ -78,7 +75,7 @@ BINARY: Mapping[str, Binary] = {
     "power": power,
     "maximum": np.maximum,
     "minimum": np.minimum,
-    "hypot": in_single(np.hypot),
+    "hypot": partial(in_single, np.hypot),
     "equal": np.equal,
     "not_equal": np.not_equal,
     "greater": np.greater,
@@ -99,23 +96,15 @@ def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) 
         return np.asarray(result).astype(dtype, copy=False)
 
 
-def elementwise(function: Binary) -> Reference:
-    """Return an operator that wants equal shapes."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        require(left.shape == right.shape, f"shapes {left.shape} and {right.shape} must be equal")
-        return computed(function, left, right, left.dtype)
-
-    return run
+def elementwise(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
+    """An operator that wants equal shapes."""
+    require(left.shape == right.shape, f"shapes {left.shape} and {right.shape} must be equal")
+    return computed(function, left, right, left.dtype)
 
 
-def broadcasting(function: Binary) -> Reference:
-    """Return an operator that broadcasts operands of equal rank."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        return computed(function, left, right, left.dtype)
-
-    return run
+def broadcasting(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
+    """An operator that broadcasts operands of equal rank."""
+    return computed(function, left, right, left.dtype)
 
 
 def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
@@ -127,18 +116,14 @@ def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
     return np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype
 
 
-def with_scalar(function: Binary, swapped: bool = False) -> Reference:
-    """Return an operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
+def with_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool=False) -> Array:
+    """An operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
 
     The scalar is converted to the dtype of the computation, which is that of the result.
     """
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        dtype = scalar_dtype(attrs, data)
-        scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)
-        return computed(function, *((scalar, data) if swapped else (data, scalar)), dtype)
-
-    return run
+    dtype = scalar_dtype(attrs, data)
+    scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)
+    return computed(function, *((scalar, data) if swapped else (data, scalar)), dtype)
 
 
 def add_n(attrs: Attributes, *inputs: Array) -> Array:
@@ -236,23 +221,24 @@ def quadratic(attrs: Attributes, data: Array) -> Array:
 def scalar_operators() -> dict[str, Reference]:
     """`_<name>_scalar` for every binary function, and the reversed ones."""
     names = {"add": "plus", "sub": "minus"}
-    table = {f"_{names.get(name, name)}_scalar": with_scalar(function) for name, function in BINARY.items()}
-    reversed_ones = {"rminus": BINARY["sub"], "rdiv": in_single(np.divide), "rmod": modulo, "rpower": BINARY["power"]}
+    table = {f"_{names.get(name, name)}_scalar": partial(with_scalar, function) for name, function in BINARY.items()}
+    quotient = partial(in_single, np.divide)
+    reversed_ones = {"rminus": BINARY["sub"], "rdiv": quotient, "rmod": modulo, "rpower": BINARY["power"]}
     for name, function in reversed_ones.items():
-        table[f"_{name}_scalar"] = with_scalar(function, swapped=True)
+        table[f"_{name}_scalar"] = partial(with_scalar, function, swapped=True)
     return table
 
 
 OPERATORS: Mapping[str, Reference] = {
     **UNARY,
     **scalar_operators(),
-    **{f"elemwise_{name}": elementwise(BINARY[name]) for name in ("add", "sub", "mul", "div")},
+    **{f"elemwise_{name}": partial(elementwise, BINARY[name]) for name in ("add", "sub", "mul", "div")},
     **{
-        f"_{name}": elementwise(function)
+        f"_{name}": partial(elementwise, function)
         for name, function in BINARY.items()
         if name not in ("add", "sub", "mul", "div")
     },
-    **{f"broadcast_{name}": broadcasting(function) for name, function in BINARY.items()},
+    **{f"broadcast_{name}": partial(broadcasting, function) for name, function in BINARY.items()},
     "BlockGrad": identity,
     "Cast": cast,
     "Dropout": identity,
@@ -261,7 +247,7 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_gradientmultiplier": identity,
     "_contrib_quadratic": quadratic,
     "_copy": identity,
-    "_grad_add": elementwise(np.add),
+    "_grad_add": partial(elementwise, np.add),
     "_identity_with_attr_like_rhs": identity,
     "add_n": add_n,
     "amp_cast": lambda attrs, data: cast(attrs, data) if _is_amp(data) else data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -18,13 +18,9 @@ ERF_ONE, ERF_STEPS, ERF_POWERS = 6, 1 << 10, 5
 AT_ONCE = 1 << 12
 
 
-def scalar_function(function: Callable[[float], float]) -> Unary:
+def scalar_function(function: Callable[[float], float], data: Array) -> Array:
     """Return a function of one float applied to each element, in float64."""
-
-    def run(data: Array) -> Array:
-        return np.array([function(float(value)) for value in data.ravel()], np.float64).reshape(data.shape)
-
-    return run
+    return np.array([function(float(value)) for value in data.ravel()], np.float64).reshape(data.shape)
 
 
 def gamma_function(value: float) -> float:
@@ -125,13 +121,13 @@ UNARY: Mapping[str, Unary] = {
     "cosh": np.cosh,
     "degrees": lambda data: data * data.dtype.type(57.2957763671875),
     "erf": erf,
-    "erfinv": scalar_function(inverse_error_function),
+    "erfinv": partial(scalar_function, inverse_error_function),
     "exp": np.exp,
     "expm1": np.expm1,
     "fix": np.trunc,
     "floor": np.floor,
-    "gamma": scalar_function(gamma_function),
-    "gammaln": scalar_function(log_gamma),
+    "gamma": partial(scalar_function, gamma_function),
+    "gammaln": partial(scalar_function, log_gamma),
     "log": np.log,
     "log10": np.log10,
     "log1p": np.log1p,
@@ -162,7 +158,7 @@ UNARY: Mapping[str, Unary] = {
 IN_SINGLE = frozenset({"degrees", "radians", "square"})
 # What libm gives where numpy may give the number next to it, which is a whole one.
 EXACT: Mapping[str, Unary] = {
-    "tanh": scalar_function(math.tanh),
+    "tanh": partial(scalar_function, math.tanh),
     "erfinv": lambda data: np.where(np.abs(data) == 1, np.copysign(np.inf, data), 0.0),
 }
 IN_THEIR_OWN = frozenset({"logical_not", "negative", "relu", "sign"})
@@ -175,24 +171,20 @@ def sigmoid_of_integers(data: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(negated.astype(np.float64))))
 
 
-def unary(name: str, function: Unary) -> Reference:
-    """Return an operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        require(data.dtype != np.bool_ or name not in NOT_OF_TRUTHS, f"{name} of {data.dtype}")
-        wide, chosen = data, function
-        if data.dtype.kind in "iu" and name == "sigmoid":
-            chosen = sigmoid_of_integers
-        elif data.dtype.kind in "iu" and name not in IN_THEIR_OWN:
-            wide = data.astype(np.float32 if name in IN_SINGLE else np.float64)
-            chosen = EXACT.get(name, function)
-        else:
-            wide = data.astype(accumulator(data.dtype))
-        with np.errstate(all="ignore"):
-            return np.asarray(chosen(wide)).astype(data.dtype)
-
-    return run
+def unary(name: str, function: Unary, attrs: Attributes, data: Array) -> Array:
+    """An operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
+    require(data.dtype != np.bool_ or name not in NOT_OF_TRUTHS, f"{name} of {data.dtype}")
+    wide, chosen = data, function
+    if data.dtype.kind in "iu" and name == "sigmoid":
+        chosen = sigmoid_of_integers
+    elif data.dtype.kind in "iu" and name not in IN_THEIR_OWN:
+        wide = data.astype(np.float32 if name in IN_SINGLE else np.float64)
+        chosen = EXACT.get(name, function)
+    else:
+        wide = data.astype(accumulator(data.dtype))
+    with np.errstate(all="ignore"):
+        return np.asarray(chosen(wide)).astype(data.dtype)
 
 
-OPERATORS: dict[str, Reference] = {name: unary(name, function) for name, function in UNARY.items()}
+OPERATORS: dict[str, Reference] = {name: partial(unary, name, function) for name, function in UNARY.items()}
 OPERATORS |= {f"_contrib_{name}_ste": OPERATORS[name] for name in ("round", "sign")}

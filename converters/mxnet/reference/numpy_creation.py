@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,25 +70,21 @@ def indices(attrs: Attributes) -> Array:
     return result.astype(named_dtype(attrs.get("dtype"), np.dtype(np.int32)))
 
 
-def window(formula: Callable[[Any, Callable[[int], Array]], Array]) -> Reference:
+def window(formula: Callable[[Any, Callable[[int], Array]], Array], attrs: Attributes) -> Array:
     """Return a window of M numbers. Angles are single precision, cosines too unless the result is float64; `formula`
     gets a function that rounds a weight to the dtype and one that gives the cosine of so many turns."""
+    count = int(attrs["M"])
+    dtype = named_dtype(attrs.get("dtype"), FLOAT)
+    if count <= 1:
+        return np.ones(max(count, 0), dtype)
+    require_room(count, "a window")
 
-    def evaluate_window(attrs: Attributes) -> Array:
-        count = int(attrs["M"])
-        dtype = named_dtype(attrs.get("dtype"), FLOAT)
-        if count <= 1:
-            return np.ones(max(count, 0), dtype)
-        require_room(count, "a window")
+    def cosine(turns: int) -> Array:
+        places = np.arange(count).astype(np.float32)
+        angle = np.float32(2 * turns) * np.float32(math.pi) * places / np.float32(count - 1)
+        return np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)
 
-        def cosine(turns: int) -> Array:
-            places = np.arange(count).astype(np.float32)
-            angle = np.float32(2 * turns) * np.float32(math.pi) * places / np.float32(count - 1)
-            return np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)
-
-        return np.asarray(formula(dtype.type, cosine)).astype(dtype)
-
-    return evaluate_window
+    return np.asarray(formula(dtype.type, cosine)).astype(dtype)
 
 
 def diag_indices_from(attrs: Attributes, data: Array) -> Array:
@@ -119,11 +116,11 @@ OPERATORS: Mapping[str, Reference] = {
     "_np_diagflat": diagflat,
     "_np_diagonal": diagonal,
     "_npi_arange": arange,
-    "_npi_blackman": window(lambda to, cos: to(0.42) - to(0.5) * cos(1) + to(0.08) * cos(2)),
+    "_npi_blackman": partial(window, lambda to, cos: to(0.42) - to(0.5) * cos(1) + to(0.08) * cos(2)),
     "_npi_diag_indices_from": diag_indices_from,
     "_npi_eye": eye,
-    "_npi_hamming": window(lambda to, cos: to(0.54) - to(0.46) * cos(1)),
-    "_npi_hanning": window(lambda to, cos: to(0.5) - to(0.5) * cos(1)),
+    "_npi_hamming": partial(window, lambda to, cos: to(0.54) - to(0.46) * cos(1)),
+    "_npi_hanning": partial(window, lambda to, cos: to(0.5) - to(0.5) * cos(1)),
     "_npi_identity": identity,
     "_npi_indices": indices,
     "_npi_logspace": logspace,

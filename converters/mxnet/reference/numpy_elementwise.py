@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,21 +28,19 @@ def is_float(*arrays: Array) -> bool:
     return any(array.dtype.kind == "f" for array in arrays)
 
 
-def of_mixed(function: Binary, of_bool: Binary | None, integers: bool = True) -> Reference:
-    """Return a function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        dtype = common(left, right)
-        taken = integers or left.dtype == right.dtype or left.shape != right.shape or is_float(left, right)
-        require(taken, f"{left.dtype} and {right.dtype}")
-        chosen = function
-        if dtype.kind == "b":
-            require(of_bool is not None, "bool, which MXNet refuses")
-            chosen = of_bool or function
-        with np.errstate(over="ignore"):  # integers beyond float16 are infinite
-            return computed(chosen, left.astype(dtype), right.astype(dtype), dtype)
-
-    return run
+def of_mixed(
+    function: Binary, of_bool: Binary | None, attrs: Attributes, left: Array, right: Array, *, integers: bool=True
+) -> Array:
+    """A function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
+    dtype = common(left, right)
+    taken = integers or left.dtype == right.dtype or left.shape != right.shape or is_float(left, right)
+    require(taken, f"{left.dtype} and {right.dtype}")
+    chosen = function
+    if dtype.kind == "b":
+        require(of_bool is not None, "bool, which MXNet refuses")
+        chosen = of_bool or function
+    with np.errstate(over="ignore"):  # integers beyond float16 are infinite
+        return computed(chosen, left.astype(dtype), right.astype(dtype), dtype)
 
 
 def power(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -63,57 +62,37 @@ def true_divide(attrs: Attributes, left: Array, right: Array) -> Array:
     return computed(np.divide, left, right, dtype if dtype.kind == "f" else np.dtype(np.float32))
 
 
-def divide_scalar(swapped: bool) -> Reference:
+def divide_scalar(swapped: bool, attrs: Attributes, data: Array) -> Array:
     """data / scalar, or with `swapped` scalar / data; integers and bool as float32."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        dtype = data.dtype if data.dtype.kind == "f" else np.dtype(np.float32)
-        scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)
-        return computed(np.divide, *((scalar, data) if swapped else (data, scalar)), dtype)
-
-    return run
+    dtype = data.dtype if data.dtype.kind == "f" else np.dtype(np.float32)
+    scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)
+    return computed(np.divide, *((scalar, data) if swapped else (data, scalar)), dtype)
 
 
-def compare(function: Callable[[Array, Array], Array]) -> Reference:
-    """Return a comparison of two arrays of one dtype, which gives bool."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
-        return np.asarray(function(left, right))
-
-    return run
+def compare(function: Callable[[Array, Array], Array], attrs: Attributes, left: Array, right: Array) -> Array:
+    """A comparison of two arrays of one dtype, which gives bool."""
+    require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
+    return np.asarray(function(left, right))
 
 
-def compare_scalar(function: Callable[[Array, Array], Array]) -> Reference:
-    """Return a comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        dtype = data.dtype if data.dtype.kind == "b" else scalar_dtype(attrs, data)
-        return np.asarray(function(data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype)))
-
-    return run
+def compare_scalar(function: Callable[[Array, Array], Array], attrs: Attributes, data: Array) -> Array:
+    """A comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
+    dtype = data.dtype if data.dtype.kind == "b" else scalar_dtype(attrs, data)
+    return np.asarray(function(data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype)))
 
 
-def of_floats(function: Binary) -> Reference:
-    """Return a function of two arrays of one floating dtype."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        require(left.dtype == right.dtype and left.dtype.kind == "f", f"{left.dtype} and {right.dtype}")
-        return computed(function, left, right, left.dtype)
-
-    return run
+def of_floats(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
+    """A function of two arrays of one floating dtype."""
+    require(left.dtype == right.dtype and left.dtype.kind == "f", f"{left.dtype} and {right.dtype}")
+    return computed(function, left, right, left.dtype)
 
 
-def without_bool(function: Reference) -> Reference:
-    """Return the operator of anything but bool."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        require(data.dtype.kind != "b", "bool, which MXNet refuses")
-        result = function(attrs, data)
-        assert not isinstance(result, tuple)
-        return result
-
-    return run
+def without_bool(function: Reference, attrs: Attributes, data: Array) -> Array:
+    """The operator of anything but bool."""
+    require(data.dtype.kind != "b", "bool, which MXNet refuses")
+    result = function(attrs, data)
+    assert not isinstance(result, tuple)
+    return result
 
 
 UNARY_NAMES = (
@@ -135,22 +114,22 @@ SCALARS = {
 }  # fmt: skip
 
 OPERATORS: Mapping[str, Reference] = {
-    **{f"_npi_{name}": without_bool(UNARY[name]) for name in UNARY_NAMES},
-    **{f"_npi_{name}": compare(function) for name, function in COMPARISONS.items()},
-    **{f"_npi_{name}_scalar": compare_scalar(function) for name, function in COMPARISONS.items()},
+    **{f"_npi_{name}": partial(without_bool, UNARY[name]) for name in UNARY_NAMES},
+    **{f"_npi_{name}": partial(compare, function) for name, function in COMPARISONS.items()},
+    **{f"_npi_{name}_scalar": partial(compare_scalar, function) for name, function in COMPARISONS.items()},
     **{f"_npi_{name}_scalar": CLASSIC[f"_{classic}_scalar"] for name, classic in SCALARS.items()},
     "_np_copy": CLASSIC["_copy"],
-    "_npi_absolute": without_bool(UNARY["abs"]),
-    "_npi_add": of_mixed(np.add, np.logical_or),
-    "_npi_hypot": of_floats(np.hypot),
+    "_npi_absolute": partial(without_bool, UNARY["abs"]),
+    "_npi_add": partial(of_mixed, np.add, np.logical_or),
+    "_npi_hypot": partial(of_floats, np.hypot),
     "_npi_logical_not": lambda attrs, data: np.asarray(data == 0),
-    "_npi_mod": of_mixed(BINARY["mod"], None, integers=False),
-    "_npi_multiply": of_mixed(np.multiply, np.logical_and),
+    "_npi_mod": partial(of_mixed, BINARY["mod"], None, integers=False),
+    "_npi_multiply": partial(of_mixed, np.multiply, np.logical_and),
     "_npi_power": power,
-    "_npi_rtrue_divide_scalar": divide_scalar(swapped=True),
-    "_npi_subtract": of_mixed(np.subtract, None, integers=False),
+    "_npi_rtrue_divide_scalar": partial(divide_scalar, swapped=True),
+    "_npi_subtract": partial(of_mixed, np.subtract, None, integers=False),
     "_npi_true_divide": true_divide,
-    "_npi_true_divide_scalar": divide_scalar(swapped=False),
-    "_npx_relu": without_bool(UNARY["relu"]),
-    "_npx_sigmoid": without_bool(UNARY["sigmoid"]),
+    "_npi_true_divide_scalar": partial(divide_scalar, swapped=False),
+    "_npx_relu": partial(without_bool, UNARY["relu"]),
+    "_npx_sigmoid": partial(without_bool, UNARY["sigmoid"]),
 }

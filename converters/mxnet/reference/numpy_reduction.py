@@ -7,6 +7,7 @@ converted sum divided by the converted number of elements. Reductions of no elem
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,17 +65,13 @@ def total(function: Callable[..., Any], attrs: Attributes, data: Array, dtype: n
     return _c(result, dtype)
 
 
-def totals(function: Callable[..., Any]) -> Reference:
+def totals(function: Callable[..., Any], attrs: Attributes, data: Array) -> Array:
     """Sums or products; of bool int64."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        natural = np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype
-        dtype = named_dtype(attrs.get("dtype"), natural)
-        allowed = data.dtype.kind != "b" or str(dtype) in ("int32", "int64", "float32", "float64")
-        require(allowed, f"dtype {dtype} of bool data")
-        return total(function, attrs, data, dtype)
-
-    return run
+    natural = np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype
+    dtype = named_dtype(attrs.get("dtype"), natural)
+    allowed = data.dtype.kind != "b" or str(dtype) in ("int32", "int64", "float32", "float64")
+    require(allowed, f"dtype {dtype} of bool data")
+    return total(function, attrs, data, dtype)
 
 
 def mean(attrs: Attributes, data: Array) -> Array:
@@ -94,17 +91,13 @@ def mean(attrs: Attributes, data: Array) -> Array:
         return np.asarray(divide(result, count)).astype(dtype)
 
 
-def extremes(function: Callable[..., Any]) -> Reference:
+def extremes(function: Callable[..., Any], attrs: Attributes, data: Array) -> Array:
     """Return the largest or smallest element; not a number wins."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        require(attrs.get("initial") is None, "initial, which MXNet has not made")
-        axes = chosen_axes(attrs, data.ndim, scalar=False)
-        require(all(data.shape[axis] for axis in axes), "no elements to choose from")
-        with np.errstate(all="ignore"):
-            return np.asarray(function(data, axis=axes, keepdims=bool(attrs.get("keepdims"))))
-
-    return run
+    require(attrs.get("initial") is None, "initial, which MXNet has not made")
+    axes = chosen_axes(attrs, data.ndim, scalar=False)
+    require(all(data.shape[axis] for axis in axes), "no elements to choose from")
+    with np.errstate(all="ignore"):
+        return np.asarray(function(data, axis=axes, keepdims=bool(attrs.get("keepdims"))))
 
 
 def quantifier(function: Callable[..., Any]) -> Reference:
@@ -114,31 +107,27 @@ def quantifier(function: Callable[..., Any]) -> Reference:
     )
 
 
-def positions(function: Callable[..., Any]) -> Reference:
+def positions(function: Callable[..., Any], attrs: Attributes, data: Array) -> Array:
     """Return the first position of the extreme as int64, along the axis or in the flattened data."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        require(data.dtype.kind != "b", "bool data")
-        axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
-        if data.ndim == 0 or axis is None:
-            require(bool(data.size), "no elements to choose from")
-            result = np.asarray(function(data), np.int64)
-            return result.reshape((1,) * data.ndim) if keep else result
-        index = normalized_axis(int(axis), data.ndim)
-        require(bool(data.shape[index]), "no elements to choose from")
-        return np.asarray(function(data, axis=index, keepdims=keep), np.int64)
-
-    return run
+    require(data.dtype.kind != "b", "bool data")
+    axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
+    if data.ndim == 0 or axis is None:
+        require(bool(data.size), "no elements to choose from")
+        result = np.asarray(function(data), np.int64)
+        return result.reshape((1,) * data.ndim) if keep else result
+    index = normalized_axis(int(axis), data.ndim)
+    require(bool(data.shape[index]), "no elements to choose from")
+    return np.asarray(function(data, axis=index, keepdims=keep), np.int64)
 
 
 OPERATORS: Mapping[str, Reference] = {
     "_np_all": quantifier(np.all),
     "_np_any": quantifier(np.any),
-    "_np_max": extremes(np.max),
-    "_np_min": extremes(np.min),
-    "_np_prod": totals(np.prod),
-    "_np_sum": totals(np.sum),
-    "_npi_argmax": positions(np.argmax),
-    "_npi_argmin": positions(np.argmin),
+    "_np_max": partial(extremes, np.max),
+    "_np_min": partial(extremes, np.min),
+    "_np_prod": partial(totals, np.prod),
+    "_np_sum": partial(totals, np.sum),
+    "_npi_argmax": partial(positions, np.argmax),
+    "_npi_argmin": partial(positions, np.argmin),
     "_npi_mean": mean,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,18 +43,16 @@ def shaped(result: Array) -> Array:
     return result.reshape(1) if result.ndim == 0 else result
 
 
-def reduction(function: Callable[..., Any], of_bool: Callable[..., Any] | None = None) -> Reference:
-    """Return an operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        axes = reduced_axes(attrs, data.ndim)
-        wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
-        with np.errstate(all="ignore"):
-            chosen = of_bool if of_bool is not None and data.dtype.kind == "b" else function
-            result = np.asarray(chosen(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
-        return shaped(result.astype(data.dtype))
-
-    return run
+def reduction(
+    function: Callable[..., Any], attrs: Attributes, data: Array, *, of_bool: Callable[..., Any] | None=None
+) -> Array:
+    """An operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
+    axes = reduced_axes(attrs, data.ndim)
+    wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
+    with np.errstate(all="ignore"):
+        chosen = of_bool if of_bool is not None and data.dtype.kind == "b" else function
+        result = np.asarray(chosen(wide, axis=axes, keepdims=bool(attrs.get("keepdims"))))
+    return shaped(result.astype(data.dtype))
 
 
 def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,14 +80,10 @@ def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     return np.asarray((np.isinf(data) & (indices < last)).any(axis=axes, keepdims=keepdims))
 
 
-def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
+def compensated(function: Callable[..., Any], data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     """Return a sum with compensation for what rounding loses."""
-
-    def run(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
-        result = np.asarray(in_own_dtype(function)(data, axis, keepdims))
-        return np.where(spoiled(data, axis, keepdims), np.nan, result) if data.dtype.kind == "f" else result
-
-    return run
+    result = np.asarray(in_own_dtype(function)(data, axis, keepdims))
+    return np.where(spoiled(data, axis, keepdims), np.nan, result) if data.dtype.kind == "f" else result
 
 
 def in_half_precision(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -118,7 +113,7 @@ def may_overflow(data: Array) -> bool:
 def nansum(attrs: Attributes, data: Array) -> Array:
     """Return the sum of what is a number."""
     if not may_overflow(data):
-        plain = reduction(compensated(np.nansum))(attrs, data)
+        plain = partial(reduction, partial(compensated, np.nansum))(attrs, data)
         assert isinstance(plain, np.ndarray)
         return plain
     with np.errstate(all="ignore"):
@@ -129,7 +124,7 @@ def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Return the sum of magnitudes."""
     sizes = np.abs(data)
     if not may_overflow(data):
-        return np.asarray(compensated(np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims))
+        return np.asarray(partial(compensated, np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims))
     missing = np.isnan(sizes).any(axis=axes, keepdims=keepdims)
     return np.where(missing, np.float16(np.nan), in_half_precision(sizes, axes, keepdims))
 
@@ -179,19 +174,15 @@ def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
     return shaped(first.astype(data.dtype)), shaped(variance.astype(data.dtype))
 
 
-def arg_reduction(function: Callable[..., Any]) -> Reference:
+def arg_reduction(function: Callable[..., Any], attrs: Attributes, data: Array) -> Array:
     """Return the first position of the extreme along axis (of the flattened array for None), in the data's dtype."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
-        if axis is not None:
-            axis = normalized_axis(int(axis), data.ndim)
-        result = np.asarray(function(data, axis=axis))
-        if keep:
-            result = result.reshape((1,) * data.ndim) if axis is None else np.expand_dims(result, axis)
-        return shaped(result.astype(data.dtype))
-
-    return run
+    axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
+    if axis is not None:
+        axis = normalized_axis(int(axis), data.ndim)
+    result = np.asarray(function(data, axis=axis))
+    if keep:
+        result = result.reshape((1,) * data.ndim) if axis is None else np.expand_dims(result, axis)
+    return shaped(result.astype(data.dtype))
 
 
 def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[Array, Array, int]:
@@ -246,19 +237,19 @@ def cumulative_sum(attrs: Attributes, data: Array) -> Array:
 
 OPERATORS: Mapping[str, Reference] = {
     "_np_cumsum": cumulative_sum,
-    "argmax": arg_reduction(np.argmax),
+    "argmax": partial(arg_reduction, np.argmax),
     "argmax_channel": lambda attrs, data: shaped(np.asarray(np.argmax(data, axis=1)).astype(data.dtype)),
-    "argmin": arg_reduction(np.argmin),
+    "argmin": partial(arg_reduction, np.argmin),
     "argsort": argsort,
-    "max": reduction(np.max),
-    "mean": reduction(mean, of_bool=np.max),
-    "min": reduction(np.min),
+    "max": partial(reduction, np.max),
+    "mean": partial(reduction, mean, of_bool=np.max),
+    "min": partial(reduction, np.min),
     "moments": moments,
-    "nanprod": reduction(in_own_dtype(np.nanprod)),
+    "nanprod": partial(reduction, in_own_dtype(np.nanprod)),
     "nansum": nansum,
     "norm": norm,
-    "prod": reduction(in_own_dtype(np.prod)),
+    "prod": partial(reduction, in_own_dtype(np.prod)),
     "sort": sort,
-    "sum": reduction(in_own_dtype(np.sum)),
+    "sum": partial(reduction, in_own_dtype(np.sum)),
     "topk": topk,
 }

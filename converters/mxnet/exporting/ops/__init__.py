@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from graphir.converters.mxnet.exporting.context import AnyNode, ExportFunction
 from graphir.ops.base import Operator
@@ -28,15 +28,11 @@ def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunctio
     from graphir.converters.mxnet.exporting.ops.idioms import IDIOMS
 
     for idiom in (idiom for written, idiom in IDIOMS if written is op):
-        function = _unless(idiom, function)
+        function = partial(_unless, idiom, function)
     return function
 
 
-def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction) -> ExportFunction:
-    """Return the function for the nodes that the idiom does not write."""
-
-    def export_node(node: AnyNode) -> None:
-        if not idiom(node):
-            function(node)
-
-    return export_node
+def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction, node: AnyNode) -> None:
+    """The function for the nodes that the idiom does not write."""
+    if not idiom(node):
+        function(node)

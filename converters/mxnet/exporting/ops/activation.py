@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, operand_dtype
@@ -118,17 +119,13 @@ def _is_per_channel(node: AnyNode) -> bool:
     return len(slope) == rank - 1 and all(size == 1 for size in slope[1:])
 
 
-def softmax(op: str) -> ExportFunction:
+def softmax(op: str, node: ExportNode[ir.LogSoftmax | ir.Softmax]) -> None:
     """softmax or log_softmax along an axis; of float16 through float32, since MXNet's loses three of its digits."""
-
-    def export_softmax(node: ExportNode[ir.LogSoftmax | ir.Softmax]) -> None:
-        if node.dtype() is not DType.FLOAT16:
-            node.emit(op, node.entry(0), axis=node.op.axis)
-            return
-        wide = node.export.cast(node.entry(0), DType.FLOAT32)
-        node.emit("Cast", node.step(op, wide, axis=node.op.axis), dtype=DType.FLOAT16.value)
-
-    return export_softmax
+    if node.dtype() is not DType.FLOAT16:
+        node.emit(op, node.entry(0), axis=node.op.axis)
+        return
+    wide = node.export.cast(node.entry(0), DType.FLOAT32)
+    node.emit("Cast", node.step(op, wide, axis=node.op.axis), dtype=DType.FLOAT16.value)
 
 
 def export_hardmax(node: ExportNode[ir.Hardmax]) -> None:
@@ -172,8 +169,8 @@ EXPORTS = table(
     row(ir.HardSigmoid, lambda node: node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)),
     row(ir.Shrink, export_shrink),
     row(PRelu, export_prelu),
-    row(ir.Softmax, softmax("softmax")),
-    row(ir.LogSoftmax, softmax("log_softmax")),
+    row(ir.Softmax, partial(softmax, "softmax")),
+    row(ir.LogSoftmax, partial(softmax, "log_softmax")),
     row(ir.Hardmax, export_hardmax),
     row(ir.Dropout, export_dropout),
 )

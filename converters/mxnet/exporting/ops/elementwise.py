@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.mxnet.exporting.context import (
     AnyNode,
@@ -68,21 +69,17 @@ def compared(node: AnyNode, op: str) -> None:
     node.emit(op, *entries, carried=carried or node.dtype(0 if node.input(0).dtype is not None else 1))
 
 
-def binary(same: str, wide: str, scalar: str, reverse: str) -> ExportFunction:
+def binary(same: str, wide: str, scalar: str, reverse: str, node: AnyNode) -> None:
     """`same` where the shapes are one, `wide` where they broadcast, `scalar` and `reverse` beside a constant."""
-
-    def export_binary(node: AnyNode) -> None:
-        beside = constant_beside(node)
-        if beside is not None:
-            slot, number = beside
-            node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
-            return
-        if broadcast_groups(node) > MOST_GROUPS:
-            types = f"{node.input(0).type} and {node.input(1).type}"
-            node.refuse(f"operands of {types} broadcast in more than {MOST_GROUPS} groups of axes, which MXNet refuses")
-        node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node)[0])
-
-    return export_binary
+    beside = constant_beside(node)
+    if beside is not None:
+        slot, number = beside
+        node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
+        return
+    if broadcast_groups(node) > MOST_GROUPS:
+        types = f"{node.input(0).type} and {node.input(1).type}"
+        node.refuse(f"operands of {types} broadcast in more than {MOST_GROUPS} groups of axes, which MXNet refuses")
+    node.emit(same if getattr(node.op, "same_shape", False) else wide, *pair(node)[0])
 
 
 def export_div(node: ExportNode[ir.Div]) -> None:
@@ -92,13 +89,13 @@ def export_div(node: ExportNode[ir.Div]) -> None:
     if not node.dtype().is_float and node.number(0) is not None and node.number(1) is None:
         node.emit("broadcast_div", *pair(node)[0])  # _rdiv_scalar takes integers as float32
     else:
-        binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
+        partial(binary, "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
 
 
 def export_add(node: ExportNode[ir.Add]) -> None:
     """A sum, unless it is the bias of a dense layer."""
     if not export_dense_sum(node):
-        binary("elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")(node)
+        partial(binary, "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")(node)
 
 
 def export_mod(node: ExportNode[ir.Mod]) -> None:
@@ -114,7 +111,7 @@ def export_mod(node: ExportNode[ir.Mod]) -> None:
             DecisionKind.PRECISION, "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only"
         )
     if not node.op.fmod and not may_be_zero:
-        binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
+        partial(binary, "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
         return
     left, right = node.entry(0), node.entry(1)
     if may_be_zero:
@@ -134,7 +131,7 @@ def export_pow(node: ExportNode[ir.Pow]) -> None:
     if base is DType.INT64:
         node.decide(DecisionKind.PRECISION, "powers of int64 are taken as float64: exact for numbers below 2**53 only")
     if base.is_float and (base is exponent or number is not None):
-        binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
+        partial(binary, "_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
         return
     meeting = base if base.is_float else DType.FLOAT64
     left, right = (
@@ -175,45 +172,33 @@ def export_round(node: AnyNode) -> None:
         node.emit("_copy", node.entry(0))
 
 
-def comparison(name: str, mirrored: str) -> ExportFunction:
-    """Return a comparison; its result is carried as numbers of the operands' dtype."""
-
-    def export_comparison(node: AnyNode) -> None:
-        beside = constant_beside(node)
-        if beside is not None:
-            slot, number = beside
-            op = mirrored if slot else name
-            node.emit(f"_{op}_scalar", node.entry(slot), scalar=number, carried=node.dtype(slot))
-            return
-        compared(node, f"_{name}" if getattr(node.op, "same_shape", False) else f"broadcast_{name}")
-
-    return export_comparison
+def comparison(name: str, mirrored: str, node: AnyNode) -> None:
+    """A comparison; its result is carried as numbers of the operands' dtype."""
+    beside = constant_beside(node)
+    if beside is not None:
+        slot, number = beside
+        op = mirrored if slot else name
+        node.emit(f"_{op}_scalar", node.entry(slot), scalar=number, carried=node.dtype(slot))
+        return
+    compared(node, f"_{name}" if getattr(node.op, "same_shape", False) else f"broadcast_{name}")
 
 
-def logical(name: str) -> ExportFunction:
+def logical(name: str, node: AnyNode) -> None:
     """And, or, xor of truths."""
-
-    def export_logical(node: AnyNode) -> None:
-        for slot in (0, 1):
-            number, other = node.number(1 - slot), node.input(slot)
-            if number is not None and node.input(1 - slot).rank == 0:
-                entry = node.export.raw(other)
-                stored = node.export.carried(other)
-                node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=stored)
-                return
-        compared(node, f"broadcast_logical_{name}")
-
-    return export_logical
+    for slot in (0, 1):
+        number, other = node.number(1 - slot), node.input(slot)
+        if number is not None and node.input(1 - slot).rank == 0:
+            entry = node.export.raw(other)
+            stored = node.export.carried(other)
+            node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=stored)
+            return
+    compared(node, f"broadcast_logical_{name}")
 
 
-def moving(op: str) -> ExportFunction:
-    """Return an operator whose truths stay what the operand's are."""
-
-    def export_moving(node: AnyNode) -> None:
-        entry, carried = node.moved(0)
-        node.emit(op, entry, carried=carried)
-
-    return export_moving
+def moving(op: str, node: AnyNode) -> None:
+    """An operator whose truths stay what the operand's are."""
+    entry, carried = node.moved(0)
+    node.emit(op, entry, carried=carried)
 
 
 def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
@@ -228,22 +213,18 @@ def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
     node.emit("_equal_scalar", node.step("abs", node.entry(0)), scalar=math.inf, carried=node.dtype())
 
 
-def chain(same: str, wide: str, scalar: str) -> ExportFunction:
-    """Return an operator of any number of operands as a chain of binary ones."""
-
-    def export_chain(node: AnyNode) -> None:
-        if len(node) == 2:
-            binary(same, wide, scalar, scalar)(node)
-            return
-        if len(node) == 1:
-            node.emit("_copy", node.entry(0))
-            return
-        first, *middle, last = node.entries()
-        for entry in middle:
-            first = node.step(wide, first, entry)
-        node.emit(wide, first, last)
-
-    return export_chain
+def chain(same: str, wide: str, scalar: str, node: AnyNode) -> None:
+    """An operator of any number of operands as a chain of binary ones."""
+    if len(node) == 2:
+        partial(binary, same, wide, scalar, scalar)(node)
+        return
+    if len(node) == 1:
+        node.emit("_copy", node.entry(0))
+        return
+    first, *middle, last = node.entries()
+    for entry in middle:
+        first = node.step(wide, first, entry)
+    node.emit(wide, first, last)
 
 
 def export_sum(node: ExportNode[ir.Sum]) -> None:
@@ -252,7 +233,7 @@ def export_sum(node: ExportNode[ir.Sum]) -> None:
     if len(shapes) == 1 and None not in shapes:
         node.emit("add_n", *node.entries(), num_args=len(node))
         return
-    chain("broadcast_add", "broadcast_add", "_plus_scalar")(node)
+    partial(chain, "broadcast_add", "broadcast_add", "_plus_scalar")(node)
 
 
 def export_mean(node: ExportNode[ir.Mean]) -> None:
@@ -361,29 +342,29 @@ EXPORTS = table(
     *{op: unary(name) for op, name in UNARY.items()}.items(),
     row(ir.Abs, export_abs),
     row(ir.Add, export_add),
-    row(ir.Mul, binary("elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar")),
-    row(ir.Sub, binary("elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar")),
+    row(ir.Mul, partial(binary, "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar")),
+    row(ir.Sub, partial(binary, "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar")),
     row(ir.Div, export_div),
     row(ir.Pow, export_pow),
     row(ir.Round, export_round),
     row(ir.Sign, export_sign),
     row(ir.Mod, export_mod),
-    row(ir.Equal, comparison("equal", "equal")),
-    row(ir.Greater, comparison("greater", "lesser")),
-    row(ir.GreaterOrEqual, comparison("greater_equal", "lesser_equal")),
-    row(ir.Less, comparison("lesser", "greater")),
-    row(ir.LessOrEqual, comparison("lesser_equal", "greater_equal")),
-    row(ir.And, logical("and")),
-    row(ir.Or, logical("or")),
-    row(ir.Xor, logical("xor")),
-    row(ir.Not, moving("logical_not")),
+    row(ir.Equal, partial(comparison, "equal", "equal")),
+    row(ir.Greater, partial(comparison, "greater", "lesser")),
+    row(ir.GreaterOrEqual, partial(comparison, "greater_equal", "lesser_equal")),
+    row(ir.Less, partial(comparison, "lesser", "greater")),
+    row(ir.LessOrEqual, partial(comparison, "lesser_equal", "greater_equal")),
+    row(ir.And, partial(logical, "and")),
+    row(ir.Or, partial(logical, "or")),
+    row(ir.Xor, partial(logical, "xor")),
+    row(ir.Not, partial(moving, "logical_not")),
     row(ir.IsNaN, lambda node: node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())),
     row(ir.IsInf, export_is_inf),
     row(ir.Sum, export_sum),
     row(ir.Mean, export_mean),
-    row(ir.Max, chain("_maximum", "broadcast_maximum", "_maximum_scalar")),
-    row(ir.Min, chain("_minimum", "broadcast_minimum", "_minimum_scalar")),
+    row(ir.Max, partial(chain, "_maximum", "broadcast_maximum", "_maximum_scalar")),
+    row(ir.Min, partial(chain, "_minimum", "broadcast_minimum", "_minimum_scalar")),
     row(ir.Clip, export_clip),
-    row(ir.Identity, moving("_copy")),
+    row(ir.Identity, partial(moving, "_copy")),
     row(ir.Where, export_where),
 )

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphir.arrays import Array
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, direct, row, table
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, direct, row, table
 from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, is_used, operand_dtype
 from graphir.ops import pooling as ir
@@ -270,24 +271,20 @@ def export_lp_pool(node: ExportNode[ir.LpPool]) -> None:
     emit_as(node, _root(node, _pooled(node, data, windows, dtype, 0.0, **kind), node.op.p), dtype)
 
 
-def global_pool(kind: str) -> ExportFunction:
+def global_pool(kind: str, node: ExportNode[Global]) -> None:
     """Pooling over whole channels; over more than three axes a reduction."""
-
-    def export_global(node: ExportNode[Global]) -> None:
-        value = node.input(0)
-        rank = 2 if value.rank is None else value.rank - 2
-        data, dtype = node.entry(0), operand_dtype(node)
-        order = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 0
-        attributes: dict[str, Any] = {"pool_type": kind}
-        if order:
-            data, attributes = _power(node, data, order)
-        if rank > 3:
-            _reduce(node, data, rank, attributes)
-            return
-        result = node.step("Pooling", data, global_pool=True, kernel=(1,) * rank, **attributes)
-        emit_as(node, _root(node, result, order), dtype)
-
-    return export_global
+    value = node.input(0)
+    rank = 2 if value.rank is None else value.rank - 2
+    data, dtype = node.entry(0), operand_dtype(node)
+    order = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 0
+    attributes: dict[str, Any] = {"pool_type": kind}
+    if order:
+        data, attributes = _power(node, data, order)
+    if rank > 3:
+        _reduce(node, data, rank, attributes)
+        return
+    result = node.step("Pooling", data, global_pool=True, kernel=(1,) * rank, **attributes)
+    emit_as(node, _root(node, result, order), dtype)
 
 
 def _reduce(node: ExportNode[Global], data: Entry, rank: int, kind: dict[str, Any]) -> None:
@@ -327,9 +324,9 @@ EXPORTS = table(
     row(ir.MaxPool, export_max_pool),
     row(ir.AveragePool, export_average_pool),
     row(ir.LpPool, export_lp_pool),
-    row(ir.GlobalMaxPool, global_pool("max")),
-    row(ir.GlobalAveragePool, global_pool("avg")),
-    row(ir.GlobalLpPool, global_pool("lp")),
+    row(ir.GlobalMaxPool, partial(global_pool, "max")),
+    row(ir.GlobalAveragePool, partial(global_pool, "avg")),
+    row(ir.GlobalLpPool, partial(global_pool, "lp")),
     row(ir.MaxRoiPool, direct("ROIPooling", pooled_shape="pooled_size")),
     row(ir.MaxUnpool, export_max_unpool),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
+from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.decisions import DecisionKind
 from graphir.ops import random as ir
 from graphir.types import DType
@@ -36,27 +37,19 @@ def _dtype(node: AnyNode, dtype: DType | None) -> DType:
     return dtype
 
 
-def drawn(name: str) -> ExportFunction:
+def drawn(name: str, node: ExportNode[Drawn]) -> None:
     """Numbers in a stated shape."""
-
-    def export_drawn(node: ExportNode[Drawn]) -> None:
-        _decide(node)
-        dtype = _dtype(node, node.op.dtype)
-        node.emit(name, shape=node.op.shape or (1,), dtype=dtype.value, **_attributes(node))
-
-    return export_drawn
+    _decide(node)
+    dtype = _dtype(node, node.op.dtype)
+    node.emit(name, shape=node.op.shape or (1,), dtype=dtype.value, **_attributes(node))
 
 
-def drawn_like(name: str) -> ExportFunction:
+def drawn_like(name: str, node: ExportNode[DrawnLike]) -> None:
     """Numbers in the shape, and the dtype, of a tensor."""
-
-    def export_drawn_like(node: ExportNode[DrawnLike]) -> None:
-        _decide(node)
-        dtype = _dtype(node, node.result.dtype)
-        like = node.export.cast(node.entry(0), dtype) if node.dtype() is not dtype else node.entry(0)
-        node.emit(name, like, **_attributes(node))
-
-    return export_drawn_like
+    _decide(node)
+    dtype = _dtype(node, node.result.dtype)
+    like = node.export.cast(node.entry(0), dtype) if node.dtype() is not dtype else node.entry(0)
+    node.emit(name, like, **_attributes(node))
 
 
 def _as_result(node: AnyNode, entry: Entry, stored: DType) -> None:
@@ -79,9 +72,9 @@ def export_multinomial(node: ExportNode[ir.Multinomial]) -> None:
 
 
 EXPORTS = table(
-    row(ir.RandomNormal, drawn("_random_normal")),
-    row(ir.RandomUniform, drawn("_random_uniform")),
-    row(ir.RandomNormalLike, drawn_like("_random_normal_like")),
-    row(ir.RandomUniformLike, drawn_like("_random_uniform_like")),
+    row(ir.RandomNormal, partial(drawn, "_random_normal")),
+    row(ir.RandomUniform, partial(drawn, "_random_uniform")),
+    row(ir.RandomNormalLike, partial(drawn_like, "_random_normal_like")),
+    row(ir.RandomUniformLike, partial(drawn_like, "_random_uniform_like")),
     row(ir.Multinomial, export_multinomial),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,24 +71,20 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
     return True
 
 
-def reduction(name: str) -> ExportFunction:
-    """Return an operator of MXNet."""
-
-    def export_reduction(node: ExportNode[ir.Reduce]) -> None:
-        if _of_nothing(node):
-            return
-        if _moved(node):
-            node.emit("_copy", node.entry(0))
-        else:
-            node.emit(name, node.entry(0), axis=_axes(node), keepdims=node.op.keepdims)
-
-    return export_reduction
+def reduction(name: str, node: ExportNode[ir.Reduce]) -> None:
+    """An operator of MXNet."""
+    if _of_nothing(node):
+        return
+    if _moved(node):
+        node.emit("_copy", node.entry(0))
+    else:
+        node.emit(name, node.entry(0), axis=_axes(node), keepdims=node.op.keepdims)
 
 
 def export_mean(node: ExportNode[ir.ReduceMean]) -> None:
     """mean; of integers the sum divided, and what is behind the point dropped."""
     if node.dtype().is_float or _moved(node):
-        reduction("mean")(node)
+        partial(reduction, "mean")(node)
         return
     if _of_nothing(node):
         return
@@ -305,11 +302,11 @@ def export_cum_prod(node: ExportNode[indexing.CumProd]) -> None:
 
 
 EXPORTS = table(
-    row(ir.ReduceSum, reduction("sum")),
+    row(ir.ReduceSum, partial(reduction, "sum")),
     row(ir.ReduceMean, export_mean),
-    row(ir.ReduceMax, reduction("max")),
-    row(ir.ReduceMin, reduction("min")),
-    row(ir.ReduceProd, reduction("prod")),
+    row(ir.ReduceMax, partial(reduction, "max")),
+    row(ir.ReduceMin, partial(reduction, "min")),
+    row(ir.ReduceProd, partial(reduction, "prod")),
     row(ir.ReduceL2, export_l2),
     row(ir.ReduceLogSum, export_log_sum),
     row(ir.ReduceLogSumExp, export_log_sum_exp),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -62,22 +63,18 @@ def import_log_sigmoid(node: ImportNode) -> Value:
     return node.emit(Neg(), node.step(ir.Softplus(), negative, suffix="softplus"))
 
 
-def masked_softmax(*, logarithm: bool = False) -> ImportFunction:
+def masked_softmax(node: ImportNode, *, logarithm: bool=False) -> Value:
     """Softmax along `axis` of the elements for which the mask holds, divided by `temperature`; the others are 0 or, of
     the logarithm, minus infinity."""
-
-    def import_masked(node: ImportNode) -> Value:
-        attrs, data, mask = node.attrs, node.input(0), node.input(1)
-        if mask.dtype not in (None, DType.BOOL):
-            mask = node.cast(mask, DType.BOOL, suffix="mask")
-        if attrs["temperature"] not in (None, 1):
-            data = node.step(Div(), data, node.scalar_like(data, attrs["temperature"]))
-        hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
-        op: Operator = ir.LogSoftmax(axis=attrs["axis"]) if logarithm else ir.Softmax(axis=attrs["axis"])
-        rest = node.scalar_like(data, -math.inf if logarithm else 0.0)
-        return node.emit(Where(), mask, node.step(op, hidden, suffix="of_all"), rest)
-
-    return import_masked
+    attrs, data, mask = node.attrs, node.input(0), node.input(1)
+    if mask.dtype not in (None, DType.BOOL):
+        mask = node.cast(mask, DType.BOOL, suffix="mask")
+    if attrs["temperature"] not in (None, 1):
+        data = node.step(Div(), data, node.scalar_like(data, attrs["temperature"]))
+    hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
+    op: Operator = ir.LogSoftmax(axis=attrs["axis"]) if logarithm else ir.Softmax(axis=attrs["axis"])
+    rest = node.scalar_like(data, -math.inf if logarithm else 0.0)
+    return node.emit(Where(), mask, node.step(op, hidden, suffix="of_all"), rest)
 
 
 def import_leaky_relu(node: ImportNode) -> Value:
@@ -125,46 +122,42 @@ def _channels(data: Value) -> Dim:
     return shape[1] if len(shape) > 1 else shape[0]
 
 
-def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = False) -> ImportFunction:
+def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], node: ImportNode, *, negate: bool=False) -> Value:
     """softmax, log_softmax and (with `negate`) softmin: along `axis`, of the data divided by `temperature`.
 
     A wider `dtype` is that of the computation, a narrower one that of the result only.
     """
-
-    def import_softmax(node: ImportNode) -> Value:
-        attrs = node.attrs
-        axis, result = attrs["axis"], None if attrs["dtype"] is None else DType.of(attrs["dtype"])
-        data = node.input(0)
-        length = None
-        if attrs["use_length"]:
-            if len(node) < 2:
-                node.refuse("use_length without the input length; MXNet does not run it either")
-            length = node.input(1)
-            if data.shape:
-                index = normalize_axis(axis, len(data.shape))
-                wanted = (*data.shape[:index], *data.shape[index + 1 :])
-                if not wanted and not node.np_shape:
-                    wanted = (1,)  # of a vector; it broadcasts
-                node.graph.refine(length, TensorType(None, wanted))
-        narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
-        if result is not None and result is not data.dtype and not narrow:
-            data = node.cast(data, result)
-        temperature = 1.0 if attrs["temperature"] is None else attrs["temperature"]
-        if temperature != 1:
-            data = node.step(Div(), data, node.scalar_like(data, -temperature if negate else temperature))
-        elif negate:
-            data = node.step(Neg(), data)
-        if length is not None:
-            data = _masked(node, op(axis=axis), data, length)
-        elif op is ir.LogSoftmax and data.dtype is DType.FLOAT64:
-            data = _log_softmax_of_doubles(node, data, axis)
-        elif not narrow:
-            return node.emit(op(axis=axis), data)
-        else:
-            data = node.step(op(axis=axis), data)
-        return node.emit(Cast(result), data) if narrow and result is not None else data
-
-    return import_softmax
+    attrs = node.attrs
+    axis, result = attrs["axis"], None if attrs["dtype"] is None else DType.of(attrs["dtype"])
+    data = node.input(0)
+    length = None
+    if attrs["use_length"]:
+        if len(node) < 2:
+            node.refuse("use_length without the input length; MXNet does not run it either")
+        length = node.input(1)
+        if data.shape:
+            index = normalize_axis(axis, len(data.shape))
+            wanted = (*data.shape[:index], *data.shape[index + 1 :])
+            if not wanted and not node.np_shape:
+                wanted = (1,)  # of a vector; it broadcasts
+            node.graph.refine(length, TensorType(None, wanted))
+    narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
+    if result is not None and result is not data.dtype and not narrow:
+        data = node.cast(data, result)
+    temperature = 1.0 if attrs["temperature"] is None else attrs["temperature"]
+    if temperature != 1:
+        data = node.step(Div(), data, node.scalar_like(data, -temperature if negate else temperature))
+    elif negate:
+        data = node.step(Neg(), data)
+    if length is not None:
+        data = _masked(node, op(axis=axis), data, length)
+    elif op is ir.LogSoftmax and data.dtype is DType.FLOAT64:
+        data = _log_softmax_of_doubles(node, data, axis)
+    elif not narrow:
+        return node.emit(op(axis=axis), data)
+    else:
+        data = node.step(op(axis=axis), data)
+    return node.emit(Cast(result), data) if narrow and result is not None else data
 
 
 def _log_softmax_of_doubles(node: ImportNode, data: Value, axis: int) -> Value:
@@ -233,14 +226,14 @@ IMPORTS: dict[str, ImportFunction] = {
     "LeakyReLU": import_leaky_relu,
     "SoftmaxActivation": import_softmax_activation,
     "hard_sigmoid": direct(ir.HardSigmoid, "alpha", "beta"),
-    "log_softmax": softmax_like(ir.LogSoftmax),
+    "log_softmax": partial(softmax_like, ir.LogSoftmax),
     "relu": import_relu,
     "sigmoid": import_sigmoid,
-    "softmax": softmax_like(ir.Softmax),
-    "softmin": softmax_like(ir.Softmax, negate=True),
+    "softmax": partial(softmax_like, ir.Softmax),
+    "softmin": partial(softmax_like, ir.Softmax, negate=True),
     "log_sigmoid": import_log_sigmoid,
-    "masked_log_softmax": masked_softmax(logarithm=True),
-    "masked_softmax": masked_softmax(),
+    "masked_log_softmax": partial(masked_softmax, logarithm=True),
+    "masked_softmax": partial(masked_softmax),
     "mish": lambda node: node.emit(ir.Mish(), node.input(0)),
     **with_integers({
         "softsign": lambda node: node.emit(ir.Softsign(), node.input(0)),

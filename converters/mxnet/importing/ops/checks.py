@@ -6,6 +6,7 @@ MXNet's registry tells only kinds. What MXNet checks when it runs, or what ends 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
 
@@ -26,15 +27,11 @@ def entries(count: int, least: float | None, *names: str) -> Check:
     return check
 
 
-def sizes_of_a_window(name: str) -> Check:
+def sizes_of_a_window(name: str, node: ImportNode) -> None:
     """Two sizes, which have no default."""
-
-    def check(node: ImportNode) -> None:
-        result = node.attrs[name] or ()
-        if len(result) != 2 or None in result or min(result) < 1:
-            node.refuse(f"{name} {list(result)}, expected two sizes of 1 or more")
-
-    return check
+    result = node.attrs[name] or ()
+    if len(result) != 2 or None in result or min(result) < 1:
+        node.refuse(f"{name} {list(result)}, expected two sizes of 1 or more")
 
 
 def at_least(least: int, *names: str) -> Check:
@@ -58,7 +55,7 @@ def _cropped(node: ImportNode) -> None:
 
 def _grid(node: ImportNode) -> None:
     if node.attrs["transform_type"] == "affine":
-        sizes_of_a_window("target_shape")(node)
+        partial(sizes_of_a_window, "target_shape")(node)
 
 
 def _priors(node: ImportNode) -> None:
@@ -74,7 +71,7 @@ def _full(node: ImportNode) -> None:
 
 
 def _roi_pooling(node: ImportNode) -> None:
-    sizes_of_a_window("pooled_size")(node)
+    partial(sizes_of_a_window, "pooled_size")(node)
     if node.attrs["spatial_scale"] <= 0:
         node.refuse(f"spatial_scale {node.attrs['spatial_scale']}, expected a number above 0")
 
@@ -96,7 +93,7 @@ CHECKS: dict[str, Check] = {
     ),
     "RNN": at_least(1, "state_size", "num_layers"),
     "ROIPooling": _roi_pooling,
-    "_contrib_ROIAlign": sizes_of_a_window("pooled_size"),
+    "_contrib_ROIAlign": partial(sizes_of_a_window, "pooled_size"),
     "Crop": _cropped,
     "GridGenerator": _grid,
     "LRN": _norms_over_channels,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -36,26 +37,22 @@ def as_constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignor
     return node.graph.constant(elements, name=node.output_names[0])
 
 
-def filled(value: float | None) -> ImportFunction:
+def filled(value: float | None, node: ImportNode) -> Value:
     """Return a tensor of `shape` holding one value (the attribute `value` if None).
 
     Open sizes (0, or -1 under np_shape) follow from the users.
     """
-
-    def import_filled(node: ImportNode) -> Value:
-        number = float(node.attrs["value"] if value is None else value)
-        dtype, shape = dtype_of(node), node.attrs["shape"]
-        least = 0 if node.np_shape else 1
-        if shape and len(shape) > MOST_AXES:
-            node.refuse(f"a shape of {len(shape)} axes; at most {MOST_AXES} can be held")
-        if (shape or node.np_shape) and min(shape, default=least) >= least:
-            if math.prod(shape) > SMALL:  # one number, whatever its size
-                return node.emit(ConstantOfShape(converted(number, dtype), dtype), node.vector(shape))
-            return as_constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
-        sizes = tuple(size if size >= least else None for size in shape) if shape else None
-        return node.emit(Fill(number, sizes, dtype))
-
-    return import_filled
+    number = float(node.attrs["value"] if value is None else value)
+    dtype, shape = dtype_of(node), node.attrs["shape"]
+    least = 0 if node.np_shape else 1
+    if shape and len(shape) > MOST_AXES:
+        node.refuse(f"a shape of {len(shape)} axes; at most {MOST_AXES} can be held")
+    if (shape or node.np_shape) and min(shape, default=least) >= least:
+        if math.prod(shape) > SMALL:  # one number, whatever its size
+            return node.emit(ConstantOfShape(converted(number, dtype), dtype), node.vector(shape))
+        return as_constant(node, np.full(shape, converted(number, dtype), dtype.numpy()))
+    sizes = tuple(size if size >= least else None for size in shape) if shape else None
+    return node.emit(Fill(number, sizes, dtype))
 
 
 def import_arange(node: ImportNode) -> Value:
@@ -158,10 +155,10 @@ def import_arange_like(node: ImportNode) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_zeros": filled(0.0),
-    "_ones": filled(1.0),
-    "_full": filled(None),
-    "_zeros_without_dtype": filled(0.0),
+    "_zeros": partial(filled, 0.0),
+    "_ones": partial(filled, 1.0),
+    "_full": partial(filled, None),
+    "_zeros_without_dtype": partial(filled, 0.0),
     "_arange": import_arange,
     "_linspace": import_linspace,
     "_eye": import_eye,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from graphir.converters.kernel.importing import direct
 from graphir.converters.kernel.numbers import converted
@@ -53,26 +54,18 @@ def raised(op: ir.Pow) -> Combine:
     return lambda node, left, right: power(node, op, left, right)
 
 
-def as_data(op: Operator, *, negate: bool = False) -> Combine:
-    """Return a comparison, which gives 0 and 1 in the first operand's dtype."""
-
-    def combine(node: ImportNode, left: Value, right: Value) -> Value:
-        result = node.step(op, left, right)
-        if negate:
-            result = node.step(ir.Not(), result)
-        return node.emit(ir.Cast(left.dtype or DType.FLOAT32), result)
-
-    return combine
+def as_data(op: Operator, node: ImportNode, left: Value, right: Value, *, negate: bool=False) -> Value:
+    """A comparison, which gives 0 and 1 in the first operand's dtype."""
+    result = node.step(op, left, right)
+    if negate:
+        result = node.step(ir.Not(), result)
+    return node.emit(ir.Cast(left.dtype or DType.FLOAT32), result)
 
 
-def logical(op: Operator) -> ImportFunction:
-    """Return a logical operator on tensors of numbers, where anything but 0 is true."""
-
-    def import_logical(node: ImportNode) -> Value:
-        truths = [node.cast(value, DType.BOOL) for value in node.inputs]
-        return node.emit(ir.Cast(node.input(0).dtype or DType.FLOAT32), node.step(op, *truths))
-
-    return import_logical
+def logical(op: Operator, node: ImportNode) -> Value:
+    """A logical operator on tensors of numbers, where anything but 0 is true."""
+    truths = [node.cast(value, DType.BOOL) for value in node.inputs]
+    return node.emit(ir.Cast(node.input(0).dtype or DType.FLOAT32), node.step(op, *truths))
 
 
 def import_mod(node: ImportNode) -> Value:
@@ -204,14 +197,10 @@ def _along_the_first(node: ImportNode, condition: Value, x: Value) -> Value:
     return node.step(Reshape(), condition, node.vector(node.sizes(x)), suffix="places")
 
 
-def filled_like(fill: float) -> ImportFunction:
+def filled_like(fill: float, node: ImportNode) -> Value:
     """`zeros_like` and `ones_like`: data times 0 would keep infinities and NaN, so the shape is taken alone."""
-
-    def import_filled(node: ImportNode) -> Value:
-        data = node.input(0)
-        return node.emit(Expand(), node.scalar_like(data, fill), node.step(Shape(), data))
-
-    return import_filled
+    data = node.input(0)
+    return node.emit(Expand(), node.scalar_like(data, fill), node.step(Shape(), data))
 
 
 def import_negative(node: ImportNode) -> Value:
@@ -279,11 +268,11 @@ def _table() -> dict[str, ImportFunction]:
         result[f"elemwise_{name}"] = of(tensors, kind(**SAME))
         result[f"broadcast_{name}"] = of(tensors, kind())
     for name, (op, negate) in COMPARISONS.items():
-        result[f"broadcast_{name}"] = of(tensors, as_data(op(), negate=negate))
-        result[f"_{name}"] = of(tensors, as_data(op(**SAME), negate=negate))
+        result[f"broadcast_{name}"] = of(tensors, partial(as_data, op(), negate=negate))
+        result[f"_{name}"] = of(tensors, partial(as_data, op(**SAME), negate=negate))
     for name, combine in LOGICAL.items():
-        result[f"broadcast_logical_{name}"] = logical(combine)
-        result[f"_logical_{name}"] = logical(type(combine)(**SAME))
+        result[f"broadcast_logical_{name}"] = partial(logical, combine)
+        result[f"_logical_{name}"] = partial(logical, type(combine)(**SAME))
     return result
 
 
@@ -301,7 +290,7 @@ IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
     "broadcast_power": of(tensors, raised(ir.Pow())),
     "broadcast_mod": import_mod,
     "broadcast_hypot": of(tensors, distance),
-    "logical_not": logical(ir.Not()),
+    "logical_not": partial(logical, ir.Not()),
     "add_n": import_add_n,
     "clip": import_clip,
     "where": import_where,
@@ -315,6 +304,6 @@ IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
     "BlockGrad": import_identity,
     "_identity_with_attr_like_rhs": import_identity,
     "IdentityAttachKLSparseReg": import_identity,
-    "zeros_like": filled_like(0.0),
-    "ones_like": filled_like(1.0),
+    "zeros_like": partial(filled_like, 0.0),
+    "ones_like": partial(filled_like, 1.0),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.decisions import DecisionKind
@@ -72,15 +73,11 @@ def import_expm1(node: ImportNode) -> Value:
     return node.emit(ir.Sub(), node.step(ir.Exp(), data), node.scalar_like(data, 1.0))
 
 
-def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
+def scaled(factor: float, node: ImportNode, *, op: Operator | None=None) -> Value:
     """`op` (if given) of the data, times a constant."""
-
-    def import_scaled(node: ImportNode) -> Value:
-        data = node.input(0)
-        value = data if op is None else node.step(op, data)
-        return node.emit(ir.Mul(), value, node.scalar_like(data, factor))
-
-    return import_scaled
+    data = node.input(0)
+    value = data if op is None else node.step(op, data)
+    return node.emit(ir.Mul(), value, node.scalar_like(data, factor))
 
 
 def import_quadratic(node: ImportNode) -> Value:
@@ -132,13 +129,13 @@ COMPOSITIONS: dict[str, ImportFunction] = {
     "_contrib_quadratic": import_quadratic,
     "_contrib_round_ste": import_round,
     "cbrt": lambda node: _cube_root(node, node.input(0)),
-    "degrees": scaled(57.2957763671875),
+    "degrees": partial(scaled, 57.2957763671875),
     "expm1": import_expm1,
     "fix": import_truncate,
-    "log10": scaled(1 / math.log(10), ir.Log()),
+    "log10": partial(scaled, 1 / math.log(10), op=ir.Log()),
     "log1p": import_log1p,
-    "log2": scaled(1 / math.log(2), ir.Log()),
-    "radians": scaled(0.01745329238474369),
+    "log2": partial(scaled, 1 / math.log(2), op=ir.Log()),
+    "radians": partial(scaled, 0.01745329238474369),
     "rcbrt": import_rcbrt,
     "rint": import_rint,
     "round": import_round,

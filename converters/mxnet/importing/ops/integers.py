@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
@@ -26,28 +27,24 @@ def is_integer(value: Value) -> bool:
 
 
 def on_integers(
-    function: ImportFunction, composition: Composition | None, wide: DType = DType.FLOAT64
-) -> ImportFunction:
+    function: ImportFunction, composition: Composition | None, node: ImportNode, *, wide: DType=DType.FLOAT64
+) -> Imported:
     """`function` for floats; for integers the composition, or else the function, of the data as `wide`."""
-
-    def import_function(node: ImportNode) -> Imported:
-        data = node.input(0)
-        if data.dtype is DType.FLOAT64 and composition in SPANNING:
-            node.decide(
-                DecisionKind.COMPOSITION, f"{node.op} of float64 is composed: onnxruntime has it in float32 only"
-            )
-            return composition(node, data)
-        if data.dtype is None or not data.dtype.is_integer:
-            return function(node)
+    data = node.input(0)
+    if data.dtype is DType.FLOAT64 and composition in SPANNING:
         node.decide(
-            DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped"
+            DecisionKind.COMPOSITION, f"{node.op} of float64 is composed: onnxruntime has it in float32 only"
         )
-        inner = node.over(*_widened(node, wide), suffix=str(wide))
-        result = function(inner) if composition is None else composition(inner, inner.input(0))
-        assert isinstance(result, Value)
-        return node.emit(ir.Cast(data.dtype), result)
-
-    return import_function
+        return composition(node, data)
+    if data.dtype is None or not data.dtype.is_integer:
+        return function(node)
+    node.decide(
+        DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped"
+    )
+    inner = node.over(*_widened(node, wide), suffix=str(wide))
+    result = function(inner) if composition is None else composition(inner, inner.input(0))
+    assert isinstance(result, Value)
+    return node.emit(ir.Cast(data.dtype), result)
 
 
 def _widened(node: ImportNode, wide: DType) -> list[Value]:
@@ -112,34 +109,22 @@ def _arccosh(node: ImportNode, data: Value) -> Value:
     return node.step(ir.Log(), node.step(ir.Add(), data, root, suffix="sum"))
 
 
-def in_single(op: Operator) -> Composition:
-    """Return a function whose few results for integers are far enough from whole numbers that float32 tells them."""
-
-    def compose(node: ImportNode, data: Value) -> Value:
-        result = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
-        return node.cast(result, DType.FLOAT64, suffix="double")
-
-    return compose
+def in_single(op: Operator, node: ImportNode, data: Value) -> Value:
+    """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
+    result = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
+    return node.cast(result, DType.FLOAT64, suffix="double")
 
 
-def saturating(least: float) -> Composition:
-    """Return a function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
-
-    def compose(node: ImportNode, data: Value) -> Value:
-        far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
-        return node.step(ir.Mul(), node.step(ir.Sign(), data), node.cast(far, DType.FLOAT64, suffix="far"))
-
-    return compose
+def saturating(least: float, node: ImportNode, data: Value) -> Value:
+    """A function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
+    far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
+    return node.step(ir.Mul(), node.step(ir.Sign(), data), node.cast(far, DType.FLOAT64, suffix="far"))
 
 
-def logarithm(base: float) -> Composition:
+def logarithm(base: float, node: ImportNode, data: Value) -> Value:
     """log(x) / log(base), a little above so that powers of the base keep their whole number."""
-
-    def compose(node: ImportNode, data: Value) -> Value:
-        result = node.step(ir.Mul(), node.step(ir.Log(), data), node.scalar_like(data, 1 / math.log(base)))
-        return node.step(ir.Add(), result, node.scalar_like(data, 2e-14), suffix="above")
-
-    return compose
+    result = node.step(ir.Mul(), node.step(ir.Log(), data), node.scalar_like(data, 1 / math.log(base)))
+    return node.step(ir.Add(), result, node.scalar_like(data, 2e-14), suffix="above")
 
 
 def _cbrt(node: ImportNode, data: Value) -> Value:
@@ -170,22 +155,22 @@ def import_sigmoid(node: ImportNode) -> Value:
 SPANNING: frozenset[Composition] = frozenset({_arccosh, _arcsinh, _cosh, _sinh, _tan})
 
 COMPOSITIONS: dict[str, Composition | None] = {
-    "arccos": in_single(ir.Acos()),
+    "arccos": partial(in_single, ir.Acos()),
     "arccosh": _arccosh,
-    "arcsin": in_single(ir.Asin()),
+    "arcsin": partial(in_single, ir.Asin()),
     "arcsinh": _arcsinh,
-    "arctan": in_single(ir.Atan()),
-    "arctanh": in_single(ir.Atanh()),
+    "arctan": partial(in_single, ir.Atan()),
+    "arctanh": partial(in_single, ir.Atanh()),
     "cbrt": _cbrt,
     "cos": None,
     "cosh": _cosh,
-    "erf": saturating(6.0),
+    "erf": partial(saturating, 6.0),
     "exp": None,
     "expm1": None,
     "log": None,
-    "log10": logarithm(10.0),
+    "log10": partial(logarithm, 10.0),
     "log1p": None,
-    "log2": logarithm(2.0),
+    "log2": partial(logarithm, 2.0),
     "rcbrt": lambda node, data: node.step(ir.Reciprocal(), data),
     "reciprocal": None,
     "rsqrt": None,
@@ -196,7 +181,7 @@ COMPOSITIONS: dict[str, Composition | None] = {
     ),
     "sqrt": None,
     "tan": _tan,
-    "tanh": saturating(20.0),
+    "tanh": partial(saturating, 20.0),
 }
 IN_SINGLE = ("degrees", "radians", "square")
 ROUNDING = ("_contrib_round_ste", "ceil", "fix", "floor", "rint", "round", "trunc")
@@ -207,9 +192,9 @@ def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]
     result = dict(table)
     for name, function in table.items():
         if name in COMPOSITIONS:
-            result[name] = on_integers(function, COMPOSITIONS[name])
+            result[name] = partial(on_integers, function, COMPOSITIONS[name])
         elif name in IN_SINGLE:
-            result[name] = on_integers(function, None, DType.FLOAT32)
+            result[name] = partial(on_integers, function, None, wide=DType.FLOAT32)
         elif name in ROUNDING:
             result[name] = whole(function)
     return result

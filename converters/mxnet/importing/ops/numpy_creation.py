@@ -4,6 +4,7 @@ sizes."""
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -183,6 +184,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_identity": import_identity,
     "_npi_indices": import_indices,
     "_npi_logspace": import_logspace,
-    "_npi_ones": filled(1.0),
-    "_npi_zeros": filled(0.0),
+    "_npi_ones": partial(filled, 1.0),
+    "_npi_zeros": partial(filled, 0.0),
 }

@@ -11,7 +11,7 @@ from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops import activation, elementwise, scalars
-from graphir.converters.mxnet.importing.ops.elementwise import Combine, Operands, by, of
+from graphir.converters.mxnet.importing.ops.elementwise import Combine, by, of
 from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -52,7 +52,7 @@ def in_common_dtype(node: ImportNode, *, integers: bool = True) -> tuple[Value, 
 
 
 def unless_bool(combine: Combine | Operator, of_bool: Operator | None = None) -> Combine:
-    """Return an operator that for bool is `of_bool`; None: MXNet refuses bool."""
+    """An operator that for bool is `of_bool`; None: MXNet refuses bool."""
     function = by(combine) if isinstance(combine, Operator) else combine
 
     def combine_numbers(node: ImportNode, left: Value, right: Value) -> Value:
@@ -98,40 +98,30 @@ def same_dtypes(node: ImportNode) -> tuple[Value, Value]:
     return left, right
 
 
-def of_one_dtype(takes: Callable[[DType], bool], what: str) -> Operands:
-    """Return what gives two tensors of one dtype that MXNet `takes`; `what` says which those are."""
-
-    def operands(node: ImportNode) -> tuple[Value, Value]:
-        left, right = same_dtypes(node)
-        if left.dtype is not None and not takes(left.dtype):
-            node.refuse(f"operands of {left.dtype}: MXNet takes {what} only")
-        return left, right
-
-    return operands
+def of_one_dtype(takes: Callable[[DType], bool], what: str, node: ImportNode) -> tuple[Value, Value]:
+    """Both operands, of one dtype that MXNet `takes`; `what` says which those are."""
+    left, right = same_dtypes(node)
+    if left.dtype is not None and not takes(left.dtype):
+        node.refuse(f"operands of {left.dtype}: MXNet takes {what} only")
+    return left, right
 
 
-def comparison(op: Operator, of_bool: Combine | None = None, *, negate: bool = False) -> Combine:
-    """Return a comparison that answers bool; for bool operands it is `of_bool`, if there is that."""
-
-    def combine(node: ImportNode, left: Value, right: Value) -> Value:
-        if of_bool is not None and left.dtype is DType.BOOL:
-            return of_bool(node, left, right)
-        if not negate:
-            return node.emit(op, left, right)
-        return node.emit(ir.Not(), node.step(op, left, right))
-
-    return combine
+def comparison(
+    op: Operator, node: ImportNode, left: Value, right: Value, *, of_bool: Combine | None=None, negate: bool=False
+) -> Value:
+    """A comparison that answers bool; for bool operands it is `of_bool`, if there is that."""
+    if of_bool is not None and left.dtype is DType.BOOL:
+        return of_bool(node, left, right)
+    if not negate:
+        return node.emit(op, left, right)
+    return node.emit(ir.Not(), node.step(op, left, right))
 
 
-def turned(op: Operator, slot: int) -> Combine:
-    """Return a logical operator of two operands, one of them negated."""
-
-    def combine(node: ImportNode, left: Value, right: Value) -> Value:
-        operands = [left, right]
-        operands[slot] = node.step(ir.Not(), operands[slot])
-        return node.emit(op, *operands)
-
-    return combine
+def turned(op: Operator, slot: int, node: ImportNode, left: Value, right: Value) -> Value:
+    """A logical operator of two operands, one of them negated."""
+    operands = [left, right]
+    operands[slot] = node.step(ir.Not(), operands[slot])
+    return node.emit(op, *operands)
 
 
 # NumPy-style names of classic operators, where they are not the same.
@@ -180,15 +170,17 @@ IMPORTS: dict[str, ImportFunction] = {
     "_np_copy": elementwise.import_identity,
     "_npi_add": of(in_common_dtype, unless_bool(ir.Add(), ir.Or())),
     "_npi_equal": of(same_dtypes, ir.Equal()),
-    "_npi_greater": of(same_dtypes, comparison(ir.Greater(), turned(ir.And(), 1))),
-    "_npi_greater_equal": of(same_dtypes, comparison(ir.GreaterOrEqual(), turned(ir.Or(), 1))),
-    "_npi_hypot": of(of_one_dtype(lambda dtype: dtype.is_float, "floats"), distance),
-    "_npi_less": of(same_dtypes, comparison(ir.Less(), turned(ir.And(), 0))),
-    "_npi_less_equal": of(same_dtypes, comparison(ir.LessOrEqual(), turned(ir.Or(), 0))),
+    "_npi_greater": of(same_dtypes, partial(comparison, ir.Greater(), of_bool=partial(turned, ir.And(), 1))),
+    "_npi_greater_equal": of(
+        same_dtypes, partial(comparison, ir.GreaterOrEqual(), of_bool=partial(turned, ir.Or(), 1))
+    ),
+    "_npi_hypot": of(partial(of_one_dtype, lambda dtype: dtype.is_float, "floats"), distance),
+    "_npi_less": of(same_dtypes, partial(comparison, ir.Less(), of_bool=partial(turned, ir.And(), 0))),
+    "_npi_less_equal": of(same_dtypes, partial(comparison, ir.LessOrEqual(), of_bool=partial(turned, ir.Or(), 0))),
     "_npi_logical_not": lambda node: node.emit(ir.Not(), node.cast(node.input(0), DType.BOOL)),
     "_npi_mod": of(partial(in_common_dtype, integers=False), unless_bool(modulo)),
     "_npi_multiply": of(in_common_dtype, unless_bool(ir.Mul(), ir.And())),
-    "_npi_not_equal": of(same_dtypes, comparison(ir.Equal(), by(ir.Xor()), negate=True)),
+    "_npi_not_equal": of(same_dtypes, partial(comparison, ir.Equal(), of_bool=by(ir.Xor()), negate=True)),
     "_npi_power": import_power,
     "_npi_subtract": of(partial(in_common_dtype, integers=False), unless_bool(ir.Sub())),
     "_npi_tanh": activation.IMPORTS["tanh"],
@@ -201,7 +193,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_greater_scalar": of(as_compared, ir.Greater()),
     "_npi_less_equal_scalar": of(as_compared, ir.LessOrEqual()),
     "_npi_less_scalar": of(as_compared, ir.Less()),
-    "_npi_not_equal_scalar": of(as_compared, comparison(ir.Equal(), negate=True)),
+    "_npi_not_equal_scalar": of(as_compared, partial(comparison, ir.Equal(), negate=True)),
     "_npi_rtrue_divide_scalar": of(as_float, ir.Div(), reverse=True),
     "_npi_true_divide_scalar": of(as_float, ir.Div()),
 }

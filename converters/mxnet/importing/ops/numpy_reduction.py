@@ -8,6 +8,7 @@ sums are compensated: they are not a number once anything follows an infinity.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
@@ -67,7 +68,7 @@ def axes_of(node: ImportNode, data: Value, scalar: bool = True) -> Axes:
 
 
 def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduce:
-    """Return a function that reduces a value over the axes; of none it gives the value."""
+    """A function that reduces a value over the axes; of none it gives the value."""
     keep = bool(node.attrs["keepdims"]) if keepdims is None else keepdims
 
     def reduce(kind: Kind, value: Value) -> Value:
@@ -127,18 +128,14 @@ def total(node: ImportNode, kind: Kind, data: Value, wanted: DType, axes: Axes, 
     return node.cast(node.cast(result, accumulator), wanted)
 
 
-def totals(kind: Kind) -> ImportFunction:
+def totals(kind: Kind, node: ImportNode) -> Value:
     """Sums or products. MXNet leaves products of no elements 0."""
-
-    def import_total(node: ImportNode) -> Value:
-        data = node.input(0)
-        refuse_initial(node)
-        axes = axes_of(node, data)
-        chosen = ir.ReduceSum if reduces_nothing(data, axes) else kind
-        result = total(node, chosen, data, result_dtype(node, True), axes, reducer(node, axes))
-        return node.emit(ew.Identity(), result)
-
-    return import_total
+    data = node.input(0)
+    refuse_initial(node)
+    axes = axes_of(node, data)
+    chosen = ir.ReduceSum if reduces_nothing(data, axes) else kind
+    result = total(node, chosen, data, result_dtype(node, True), axes, reducer(node, axes))
+    return node.emit(ew.Identity(), result)
 
 
 def import_mean(node: ImportNode) -> Value:
@@ -180,80 +177,68 @@ def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: i
     return node.constant(converted(number, dtype), dtype)
 
 
-def extremes(kind: Kind) -> ImportFunction:
+def extremes(kind: Kind, node: ImportNode) -> Value:
     """Import the largest or the smallest element. In a strict import NaN wins."""
-
-    def import_extreme(node: ImportNode) -> Value:
-        data = node.input(0)
-        refuse_initial(node)
-        axes = axes_of(node, data, scalar=False)
-        reduce = reducer(node, axes)
-        if reduces_nothing(data, axes):
-            node.refuse(f"{data.name} has no elements to choose from: {data.type}")
-        if axes == () or data.rank == 0:
-            return node.emit(ew.Identity(), data)
-        if data.dtype is DType.BOOL:
-            return node.emit(ew.Identity(), of_bool(node, kind, data, reduce))
-        is_integer = data.dtype is not None and data.dtype.is_integer
-        exact = not is_integer and node.is_strict(NAN_WINS)
-        return node.emit(ew.Identity(), with_nan(node, kind, data, reduce) if exact else reduce(kind, data))
-
-    return import_extreme
+    data = node.input(0)
+    refuse_initial(node)
+    axes = axes_of(node, data, scalar=False)
+    reduce = reducer(node, axes)
+    if reduces_nothing(data, axes):
+        node.refuse(f"{data.name} has no elements to choose from: {data.type}")
+    if axes == () or data.rank == 0:
+        return node.emit(ew.Identity(), data)
+    if data.dtype is DType.BOOL:
+        return node.emit(ew.Identity(), of_bool(node, kind, data, reduce))
+    is_integer = data.dtype is not None and data.dtype.is_integer
+    exact = not is_integer and node.is_strict(NAN_WINS)
+    return node.emit(ew.Identity(), with_nan(node, kind, data, reduce) if exact else reduce(kind, data))
 
 
-def quantifier(every: bool) -> ImportFunction:
+def quantifier(every: bool, node: ImportNode) -> Value:
     """Return whether every element is other than 0, or any: how many are not so, or are, is counted. NaN is other than
     0."""
-
-    def import_quantifier(node: ImportNode) -> Value:
-        data = node.input(0)
-        axes = axes_of(node, data)
-        holds = node.cast(data, DType.BOOL)
-        if axes == ():
-            return node.emit(ew.Identity(), holds)
-        if every:
-            holds = node.step(ew.Not(), holds)
-        count = reducer(node, axes)(ir.ReduceSum, node.cast(holds, DType.INT32, suffix="counted"))
-        result = node.cast(count, DType.BOOL, suffix="some")
-        return node.emit(ew.Not() if every else ew.Identity(), result)
-
-    return import_quantifier
+    data = node.input(0)
+    axes = axes_of(node, data)
+    holds = node.cast(data, DType.BOOL)
+    if axes == ():
+        return node.emit(ew.Identity(), holds)
+    if every:
+        holds = node.step(ew.Not(), holds)
+    count = reducer(node, axes)(ir.ReduceSum, node.cast(holds, DType.INT32, suffix="counted"))
+    result = node.cast(count, DType.BOOL, suffix="some")
+    return node.emit(ew.Not() if every else ew.Identity(), result)
 
 
-def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
+def positions(kind: type[ir.ArgMax] | type[ir.ArgMin], node: ImportNode) -> Value:
     """argmax or argmin as int64: the first of equals, or the first that is not a number."""
-
-    def import_positions(node: ImportNode) -> Value:
-        data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
-        if data.dtype is DType.BOOL:
-            node.refuse("bool data, of which MXNet has no positions")
-        rank = node.rank(data)
-        if rank == 0:
-            axis = None
-        if axis is not None:
-            axis = node.axis(axis, rank)
-        if reduces_nothing(data, None if axis is None else (axis,)):
-            node.refuse(f"{data.name} has no elements to choose from: {data.type}")
-        if axis is not None:
-            return node.emit(kind(axis=axis, keepdims=keepdims), nan_first(node, kind, data, axis))
-        flat = data if rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
-        op = kind(axis=0, keepdims=keepdims and rank == 1)
-        sought = nan_first(node, kind, flat, 0)
-        if keepdims and rank > 1:
-            return node.emit(Reshape(), node.step(op, sought), node.vector([1] * rank))
-        return node.emit(op, sought)
-
-    return import_positions
+    data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
+    if data.dtype is DType.BOOL:
+        node.refuse("bool data, of which MXNet has no positions")
+    rank = node.rank(data)
+    if rank == 0:
+        axis = None
+    if axis is not None:
+        axis = node.axis(axis, rank)
+    if reduces_nothing(data, None if axis is None else (axis,)):
+        node.refuse(f"{data.name} has no elements to choose from: {data.type}")
+    if axis is not None:
+        return node.emit(kind(axis=axis, keepdims=keepdims), nan_first(node, kind, data, axis))
+    flat = data if rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
+    op = kind(axis=0, keepdims=keepdims and rank == 1)
+    sought = nan_first(node, kind, flat, 0)
+    if keepdims and rank > 1:
+        return node.emit(Reshape(), node.step(op, sought), node.vector([1] * rank))
+    return node.emit(op, sought)
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_np_all": quantifier(True),
-    "_np_any": quantifier(False),
-    "_np_max": extremes(ir.ReduceMax),
-    "_np_min": extremes(ir.ReduceMin),
-    "_np_prod": totals(ir.ReduceProd),
-    "_np_sum": totals(ir.ReduceSum),
-    "_npi_argmax": positions(ir.ArgMax),
-    "_npi_argmin": positions(ir.ArgMin),
+    "_np_all": partial(quantifier, True),
+    "_np_any": partial(quantifier, False),
+    "_np_max": partial(extremes, ir.ReduceMax),
+    "_np_min": partial(extremes, ir.ReduceMin),
+    "_np_prod": partial(totals, ir.ReduceProd),
+    "_np_sum": partial(totals, ir.ReduceSum),
+    "_npi_argmax": partial(positions, ir.ArgMax),
+    "_npi_argmin": partial(positions, ir.ArgMin),
     "_npi_mean": import_mean,
 }

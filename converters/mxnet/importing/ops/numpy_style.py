@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import import_whole, is_integer
@@ -83,13 +84,9 @@ def import_concatenate(node: ImportNode) -> Value:
     return _joined(node, node.inputs, axis if first.rank is None else node.axis(axis, first.rank))
 
 
-def _stacked(grown: Callable[[ImportNode, Value], Value], axis: int) -> ImportFunction:
+def _stacked(grown: Callable[[ImportNode, Value], Value], axis: int, node: ImportNode) -> Value:
     """Return the inputs joined along an axis once they have as many as it takes."""
-
-    def import_stacked(node: ImportNode) -> Value:
-        return _joined(node, [grown(node, value) for value in node.inputs], axis)
-
-    return import_stacked
+    return _joined(node, [grown(node, value) for value in node.inputs], axis)
 
 
 def triangle(*, upper: bool) -> ImportFunction:
@@ -130,14 +127,14 @@ IMPORTS: dict[str, ImportFunction] = {
     "_np_reshape": import_reshape,
     "_npi_around": import_around,
     "_npi_tril": triangle(upper=False),
-    "_npi_column_stack": _stacked(
+    "_npi_column_stack": partial(_stacked,
         lambda node, data: new_axes(node, data, {0: [0, 1], 1: [1]}.get(node.rank(data), [])), 1
     ),
     "_npi_concatenate": import_concatenate,
     "_npi_dsplit": import_dsplit,
-    "_npi_dstack": _stacked(of_three_axes, 2),
+    "_npi_dstack": partial(_stacked, of_three_axes, 2),
     "_npi_hsplit": import_hsplit,
     "_npi_hstack": import_hstack,
     "_npi_stack": import_stack,
-    "_npi_vstack": _stacked(of_two_axes, 0),
+    "_npi_vstack": partial(_stacked, of_two_axes, 0),
 }

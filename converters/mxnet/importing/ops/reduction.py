@@ -75,42 +75,34 @@ def _keeps_all(node: ImportNode, data: Value) -> bool:
     return _axes(node, data) == () or data.rank == 0
 
 
-def reduction(kind: Callable[..., Operator]) -> ImportFunction:
-    """Return an operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
-
-    def import_reduction(node: ImportNode) -> Value:
-        data = node.input(0)
-        if _keeps_all(node, data):
-            return _reduce(node, kind, data)
-        reduce = partial(_given, node)
-        if data.dtype is DType.BOOL:
-            return of_bool(node, kind, data, reduce)
-        if data.dtype is not None and data.dtype.is_integer:
-            return of_integers(node, kind, data, _axes(node, data), reduce)
-        if kind in (ir.ReduceMax, ir.ReduceMin) and node.is_strict(NAN_WINS):
-            return with_nan(node, kind, data, reduce)
-        if kind is ir.ReduceMean and of_nothing(data, _axes(node, data)):
-            return mean_of_nothing(node, data, reduce)
+def reduction(kind: Callable[..., Operator], node: ImportNode) -> Value:
+    """An operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
+    data = node.input(0)
+    if _keeps_all(node, data):
         return _reduce(node, kind, data)
+    reduce = partial(_given, node)
+    if data.dtype is DType.BOOL:
+        return of_bool(node, kind, data, reduce)
+    if data.dtype is not None and data.dtype.is_integer:
+        return of_integers(node, kind, data, _axes(node, data), reduce)
+    if kind in (ir.ReduceMax, ir.ReduceMin) and node.is_strict(NAN_WINS):
+        return with_nan(node, kind, data, reduce)
+    if kind is ir.ReduceMean and of_nothing(data, _axes(node, data)):
+        return mean_of_nothing(node, data, reduce)
+    return _reduce(node, kind, data)
 
-    return import_reduction
 
-
-def without_nan(kind: Callable[..., Operator], neutral: float) -> ImportFunction:
-    """Return a reduction that takes NaN for its neutral element."""
-
-    def import_reduction(node: ImportNode) -> Value:
-        data = node.input(0)
-        if data.dtype is not None and not data.dtype.is_float:
-            return reduction(kind)(node)  # type: ignore[return-value]
-        missing = node.step(ew.IsNaN(), data)
-        filled = node.step(ew.Where(), missing, node.scalar_like(data, neutral), data, suffix="filled")
-        if kind is ir.ReduceProd or _keeps_all(node, data):
-            return _reduce(node, kind, filled)
-        reduce = partial(_given, node)
-        return compensated(node, reduce(kind, filled), data, _axes(node, data), reduce, passes_nan=True)
-
-    return import_reduction
+def without_nan(kind: Callable[..., Operator], neutral: float, node: ImportNode) -> Value:
+    """A reduction that takes NaN for its neutral element."""
+    data = node.input(0)
+    if data.dtype is not None and not data.dtype.is_float:
+        return partial(reduction, kind)(node)  # type: ignore[return-value]
+    missing = node.step(ew.IsNaN(), data)
+    filled = node.step(ew.Where(), missing, node.scalar_like(data, neutral), data, suffix="filled")
+    if kind is ir.ReduceProd or _keeps_all(node, data):
+        return _reduce(node, kind, filled)
+    reduce = partial(_given, node)
+    return compensated(node, reduce(kind, filled), data, _axes(node, data), reduce, passes_nan=True)
 
 
 def import_norm(node: ImportNode) -> Value:
@@ -179,22 +171,18 @@ def _flat(node: ImportNode, data: Value) -> Value:
     return data if data.rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
 
 
-def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
+def positions(kind: type[ir.ArgMax] | type[ir.ArgMin], node: ImportNode) -> Value:
     """argmax or argmin along `axis`, of the flattened data without one; the first of equals."""
-
-    def import_positions(node: ImportNode) -> Value:
-        data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
-        dtype = data.dtype or DType.FLOAT32
-        if axis is not None:
-            sought = nan_first(node, kind, data, axis)
-            result = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), sought)
-            return node.emit(ew.Cast(dtype), result)
-        result = node.step(kind(axis=0, keepdims=True), nan_first(node, kind, _flat(node, data), 0))
-        if keepdims and node.rank(data) != 1:
-            result = node.step(Reshape(), result, node.vector([1] * node.rank(data)), suffix="keepdims")
+    data, axis, keepdims = node.input(0), node.attrs["axis"], bool(node.attrs["keepdims"])
+    dtype = data.dtype or DType.FLOAT32
+    if axis is not None:
+        sought = nan_first(node, kind, data, axis)
+        result = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), sought)
         return node.emit(ew.Cast(dtype), result)
-
-    return import_positions
+    result = node.step(kind(axis=0, keepdims=True), nan_first(node, kind, _flat(node, data), 0))
+    if keepdims and node.rank(data) != 1:
+        result = node.step(Reshape(), result, node.vector([1] * node.rank(data)), suffix="keepdims")
+    return node.emit(ew.Cast(dtype), result)
 
 
 def import_argmax_channel(node: ImportNode) -> Value:
@@ -275,17 +263,17 @@ def import_cumsum(node: ImportNode) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "sum": reduction(ir.ReduceSum),
-    "mean": reduction(ir.ReduceMean),
-    "max": reduction(ir.ReduceMax),
-    "min": reduction(ir.ReduceMin),
-    "prod": reduction(ir.ReduceProd),
-    "nansum": without_nan(ir.ReduceSum, 0.0),
-    "nanprod": without_nan(ir.ReduceProd, 1.0),
+    "sum": partial(reduction, ir.ReduceSum),
+    "mean": partial(reduction, ir.ReduceMean),
+    "max": partial(reduction, ir.ReduceMax),
+    "min": partial(reduction, ir.ReduceMin),
+    "prod": partial(reduction, ir.ReduceProd),
+    "nansum": partial(without_nan, ir.ReduceSum, 0.0),
+    "nanprod": partial(without_nan, ir.ReduceProd, 1.0),
     "norm": import_norm,
     "moments": import_moments,
-    "argmax": positions(ir.ArgMax),
-    "argmin": positions(ir.ArgMin),
+    "argmax": partial(positions, ir.ArgMax),
+    "argmin": partial(positions, ir.ArgMin),
     "argmax_channel": import_argmax_channel,
     "topk": import_topk,
     "sort": lambda node: _order(node, not node.attrs["is_ascend"], 0)[1],

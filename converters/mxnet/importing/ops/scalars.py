@@ -8,6 +8,7 @@ that dtype, as C converts: for integers 0.5 is 0, and NaN the lowest integer.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
@@ -81,15 +82,11 @@ def take_remainder(node: ImportNode, data: Value, scalar: Value) -> Value:
     return remainder_of_floats(node, data, scalar, positive=number > 0 or math.isnan(number))
 
 
-def scalar_logical(op: Operator) -> ImportFunction:
-    """Return a logical operator on the data and the scalar."""
-
-    def import_logical(node: ImportNode) -> Value:
-        data, _ = operands(node)
-        scalar = node.constant(bool(_number(node, data)))
-        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, node.cast(data, DType.BOOL), scalar))
-
-    return import_logical
+def scalar_logical(op: Operator, node: ImportNode) -> Value:
+    """A logical operator on the data and the scalar."""
+    data, _ = operands(node)
+    scalar = node.constant(bool(_number(node, data)))
+    return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, node.cast(data, DType.BOOL), scalar))
 
 
 def import_smooth_l1(node: ImportNode) -> Value:
@@ -153,8 +150,9 @@ COMPARISONS: dict[str, tuple[Operator, bool]] = {
 
 IMPORTS: dict[str, ImportFunction] = {
     **{f"_{name}_scalar": of(operands, op) for name, op in ARITHMETIC.items()},
-    **{f"_{name}_scalar": of(operands, as_data(op, negate=negate)) for name, (op, negate) in COMPARISONS.items()},
-    **{f"_logical_{name}_scalar": scalar_logical(op) for name, op in LOGICAL.items()},
+    **{f"_{name}_scalar": of(operands, partial(as_data, op, negate=negate))
+       for name, (op, negate) in COMPARISONS.items()},
+    **{f"_logical_{name}_scalar": partial(scalar_logical, op) for name, op in LOGICAL.items()},
     "_rminus_scalar": of(operands, ir.Sub(), reverse=True),
     "_div_scalar": of(operands, divide),
     "_rdiv_scalar": of(operands, divide_scalar, reverse=True),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.graph import Value
 from graphir.ops import bitwise as ir
@@ -27,22 +29,18 @@ def bitwise(op: Operator) -> ImportFunction:
     return lambda node: node.emit(_for(node.input(0), op), node.input(0), node.input(1))
 
 
-def bitwise_scalar(op: Operator) -> ImportFunction:
-    """Return an operator of integers and a number, which MXNet converts to their dtype as C does."""
-
-    def import_scalar(node: ImportNode) -> Value:
-        data = node.input(0)
-        return node.emit(_for(data, op), data, node.scalar_like(data, float(node.attrs["scalar"])))
-
-    return import_scalar
+def bitwise_scalar(op: Operator, node: ImportNode) -> Value:
+    """An operator of integers and a number, which MXNet converts to their dtype as C does."""
+    data = node.input(0)
+    return node.emit(_for(data, op), data, node.scalar_like(data, float(node.attrs["scalar"])))
 
 
 IMPORTS: dict[str, ImportFunction] = {
     "_npi_bitwise_and": bitwise(ir.BitwiseAnd()),
-    "_npi_bitwise_and_scalar": bitwise_scalar(ir.BitwiseAnd()),
+    "_npi_bitwise_and_scalar": partial(bitwise_scalar, ir.BitwiseAnd()),
     "_npi_bitwise_not": lambda node: node.emit(_for(node.input(0), ir.BitwiseNot()), node.input(0)),
     "_npi_bitwise_or": bitwise(ir.BitwiseOr()),
-    "_npi_bitwise_or_scalar": bitwise_scalar(ir.BitwiseOr()),
+    "_npi_bitwise_or_scalar": partial(bitwise_scalar, ir.BitwiseOr()),
     "_npi_bitwise_xor": bitwise(ir.BitwiseXor()),
-    "_npi_bitwise_xor_scalar": bitwise_scalar(ir.BitwiseXor()),
+    "_npi_bitwise_xor_scalar": partial(bitwise_scalar, ir.BitwiseXor()),
 }

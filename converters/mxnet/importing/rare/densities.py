@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from graphir.converters.kernel.maker import Iteration, Maker, NodeMaker
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
@@ -67,29 +68,25 @@ def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Valu
     return result
 
 
-def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = False) -> ImportFunction:
-    """Return a density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
+def density(logarithm: Density, node: ImportNode, *, plain: Plain | None=None, exact: bool=False) -> Value:
+    """A density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
     float64."""
-
-    def import_density(node: ImportNode) -> Value:
-        dtype = _checked_dtype(node)
-        wide = DType.FLOAT64 if dtype is DType.FLOAT64 else DType.FLOAT32
-        _share_sizes(node)
-        steps = NodeMaker(node, wide)
-        sample, *parameters = (
-            node.cast(value, wide, suffix="wide") for value in node.inputs
-        )
-        if exact:
-            text = "its logarithms of factorials are composed of ONNX's operators, in float64"
-            node.decide(DecisionKind.COMPOSITION, text)
-        placed = _with_sample_axes(node, sample, parameters)
-        if node.attrs["is_log"]:
-            result = logarithm(steps, sample, *placed)
-        else:
-            result = plain(steps, sample, *placed) if plain else node.step(ir.Exp(), logarithm(steps, sample, *placed))
-        return node.emit_as(dtype, result)
-
-    return import_density
+    dtype = _checked_dtype(node)
+    wide = DType.FLOAT64 if dtype is DType.FLOAT64 else DType.FLOAT32
+    _share_sizes(node)
+    steps = NodeMaker(node, wide)
+    sample, *parameters = (
+        node.cast(value, wide, suffix="wide") for value in node.inputs
+    )
+    if exact:
+        text = "its logarithms of factorials are composed of ONNX's operators, in float64"
+        node.decide(DecisionKind.COMPOSITION, text)
+    placed = _with_sample_axes(node, sample, parameters)
+    if node.attrs["is_log"]:
+        result = logarithm(steps, sample, *placed)
+    else:
+        result = plain(steps, sample, *placed) if plain else node.step(ir.Exp(), logarithm(steps, sample, *placed))
+    return node.emit_as(dtype, result)
 
 
 def _like_sample(steps: NodeMaker, value: Value, sample: Value) -> Value:
@@ -276,14 +273,14 @@ def import_ctc_loss(node: ImportNode) -> Value:
 
 IMPORTS: dict[str, ImportFunction] = {
     "_random_pdf_dirichlet": import_dirichlet,
-    "_random_pdf_exponential": density(
-        lambda steps, sample, rate: steps.sub(steps(ir.Log(), rate), steps.mul(rate, sample)), exponential
+    "_random_pdf_exponential": partial(density,
+        lambda steps, sample, rate: steps.sub(steps(ir.Log(), rate), steps.mul(rate, sample)), plain=exponential
     ),
-    "_random_pdf_gamma": density(log_gamma_density, exact=True),
-    "_random_pdf_generalized_negative_binomial": density(log_generalized_negative_binomial, exact=True),
-    "_random_pdf_negative_binomial": density(log_negative_binomial, exact=True),
-    "_random_pdf_normal": density(log_normal, normal),
-    "_random_pdf_poisson": density(log_poisson, exact=True),
-    "_random_pdf_uniform": density(log_uniform, uniform),
+    "_random_pdf_gamma": partial(density, log_gamma_density, exact=True),
+    "_random_pdf_generalized_negative_binomial": partial(density, log_generalized_negative_binomial, exact=True),
+    "_random_pdf_negative_binomial": partial(density, log_negative_binomial, exact=True),
+    "_random_pdf_normal": partial(density, log_normal, plain=normal),
+    "_random_pdf_poisson": partial(density, log_poisson, exact=True),
+    "_random_pdf_uniform": partial(density, log_uniform, plain=uniform),
     "CTCLoss": import_ctc_loss,
 }

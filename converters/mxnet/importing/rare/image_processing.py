@@ -5,6 +5,8 @@ Images are (H, W, C), batches of them (N, H, W, C).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
@@ -149,14 +151,10 @@ def reversed_axis(node: ImportNode, data: Value, axis: int) -> tuple[Value, ...]
     return data, node.vector([-1]), node.vector([-BEYOND]), node.vector([axis]), node.vector([-1])
 
 
-def flip(axis: int) -> ImportFunction:
+def flip(axis: int, node: ImportNode) -> Value:
     """Rows or columns in reverse order."""
-
-    def import_flip(node: ImportNode) -> Value:
-        data, _ = single_image(node)
-        return node.emit(Slice(), *reversed_axis(node, data, axis))
-
-    return import_flip
+    data, _ = single_image(node)
+    return node.emit(Slice(), *reversed_axis(node, data, axis))
 
 
 def import_adjust_lighting(node: ImportNode) -> Value:
@@ -233,8 +231,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "_cvcopyMakeBorder": import_border,
     "_image_adjust_lighting": import_adjust_lighting,
     "_image_crop": import_crop,
-    "_image_flip_left_right": flip(1),
-    "_image_flip_top_bottom": flip(0),
+    "_image_flip_left_right": partial(flip, 1),
+    "_image_flip_top_bottom": partial(flip, 0),
     "_image_normalize": import_normalize,
     "_image_to_tensor": import_to_tensor,
 }

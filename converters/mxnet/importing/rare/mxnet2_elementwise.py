@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.elementwise import Combine, of
+from graphir.converters.mxnet.importing.ops.elementwise import of
 from graphir.converters.mxnet.importing.ops.integers import is_integer, is_signed
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import (
     as_dtype,
@@ -55,17 +55,13 @@ def _rest(node: ImportNode, left: Value, right: Value) -> tuple[Value, Value, Va
     return absent, node.scalar_like(left, 0), node.step(ir.Mod(fmod=True), left, right, suffix="remainder")
 
 
-def extreme(op: Operator) -> Combine:
+def extreme(op: Operator, node: ImportNode, left: Value, right: Value) -> Value:
     """Return the larger or smaller operand; of a number and NaN the number."""
-
-    def combine(node: ImportNode, left: Value, right: Value) -> Value:
-        if is_integer(left):
-            return node.emit(op, left, right)
-        result = node.step(op, left, right, suffix="of_both")
-        either = node.step(ir.Where(), node.step(ir.IsNaN(), right), left, result, suffix="without_right")
-        return node.emit(ir.Where(), node.step(ir.IsNaN(), left), right, either)
-
-    return combine
+    if is_integer(left):
+        return node.emit(op, left, right)
+    result = node.step(op, left, right, suffix="of_both")
+    either = node.step(ir.Where(), node.step(ir.IsNaN(), right), left, result, suffix="without_right")
+    return node.emit(ir.Where(), node.step(ir.IsNaN(), left), right, either)
 
 
 def log_add_exp(node: ImportNode, left: Value, right: Value) -> Value:
@@ -113,14 +109,10 @@ def logical(op: Operator) -> ImportFunction:
     return lambda node: node.emit(op, node.cast(node.input(0), DType.BOOL), node.cast(node.input(1), DType.BOOL))
 
 
-def logical_scalar(op: Operator) -> ImportFunction:
+def logical_scalar(op: Operator, node: ImportNode) -> Value:
     """Return the same of a tensor and the scalar."""
-
-    def import_scalar(node: ImportNode) -> Value:
-        data = node.cast(node.input(0), DType.BOOL)
-        return node.emit(op, data, node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
-
-    return import_scalar
+    data = node.cast(node.input(0), DType.BOOL)
+    return node.emit(op, data, node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
 
 
 def shift_left(node: ImportNode, left: Value, right: Value) -> Value:
@@ -220,10 +212,10 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_bitwise_right_shift": of(in_common_dtype, unless_bool(shift_right)),
     "_npi_floor_divide": of(in_common_dtype, unless_bool(floor_divide)),
     "_npi_floor_divide_scalar": of(operands, floor_divide),
-    "_npi_fmax": of(same_dtypes, unless_bool(extreme(ir.Max()))),
-    "_npi_fmax_scalar": of(operands, extreme(ir.Max())),
-    "_npi_fmin": of(same_dtypes, unless_bool(extreme(ir.Min()))),
-    "_npi_fmin_scalar": of(operands, extreme(ir.Min())),
+    "_npi_fmax": of(same_dtypes, unless_bool(partial(extreme, ir.Max()))),
+    "_npi_fmax_scalar": of(operands, partial(extreme, ir.Max())),
+    "_npi_fmin": of(same_dtypes, unless_bool(partial(extreme, ir.Min()))),
+    "_npi_fmin_scalar": of(operands, partial(extreme, ir.Min())),
     "_npi_fmod": of(same_dtypes, unless_bool(fmod)),
     "_npi_fmod_scalar": of(operands, fmod),
     "_npi_gcd": of(same_dtypes, unless_bool(gcd)),
@@ -231,11 +223,11 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_logaddexp": import_log_add_exp,
     "_npi_logaddexp_scalar": of(operands, log_add_exp),
     "_npi_logical_and": logical(ir.And()),
-    "_npi_logical_and_scalar": logical_scalar(ir.And()),
+    "_npi_logical_and_scalar": partial(logical_scalar, ir.And()),
     "_npi_logical_or": logical(ir.Or()),
-    "_npi_logical_or_scalar": logical_scalar(ir.Or()),
+    "_npi_logical_or_scalar": partial(logical_scalar, ir.Or()),
     "_npi_logical_xor": logical(ir.Xor()),
-    "_npi_logical_xor_scalar": logical_scalar(ir.Xor()),
+    "_npi_logical_xor_scalar": partial(logical_scalar, ir.Xor()),
     "_npi_rfloor_divide_scalar": of(operands, floor_divide, reverse=True),
     "_npi_rfmod_scalar": of(operands, fmod, reverse=True),
     "digamma": import_digamma,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops import numpy_shape, shape
@@ -21,16 +22,12 @@ SINGLE = DType.FLOAT32
 LARGEST = 127.0
 
 
-def rearranged(function: ImportFunction) -> ImportFunction:
+def rearranged(function: ImportFunction, node: ImportNode) -> Sequence[Value]:
     """Return the numbers as another operator rearranges them, in the same range."""
-
-    def import_rearranged(node: ImportNode) -> Sequence[Value]:
-        byte_dtype(node)
-        result = function(node)
-        assert isinstance(result, Value)
-        return [result, *node.inputs[1:]]
-
-    return import_rearranged
+    byte_dtype(node)
+    result = function(node)
+    assert isinstance(result, Value)
+    return [result, *node.inputs[1:]]
 
 
 def _floats(node: ImportNode, slot: int) -> Value:
@@ -125,8 +122,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_intgemm_prepare_data": prepared,
     "_contrib_intgemm_prepare_weight": import_prepare_weight,
     "_contrib_intgemm_take_weight": import_take_weight,
-    "_contrib_quantized_reshape": rearranged(shape.import_reshape),
-    "_contrib_quantized_transpose": rearranged(shape.import_transpose),
-    "_npx_quantized_reshape": rearranged(numpy_shape.import_reshape),
-    "_npx_quantized_transpose": rearranged(numpy_shape.import_transpose),
+    "_contrib_quantized_reshape": partial(rearranged, shape.import_reshape),
+    "_contrib_quantized_transpose": partial(rearranged, shape.import_transpose),
+    "_npx_quantized_reshape": partial(rearranged, numpy_shape.import_reshape),
+    "_npx_quantized_transpose": partial(rearranged, numpy_shape.import_transpose),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
@@ -177,23 +179,19 @@ def _between(node: ImportNode, x: Value, xp: Value, fp: Value) -> Value:
     return node.step(ir.Add(), node.step(ir.Mul(), slope, way, suffix="climb"), y0, suffix="line")
 
 
-def at_places(reduction: Reduction) -> ImportFunction:
+def at_places(reduction: Reduction, node: ImportNode) -> Value:
     """a with the values added to the places, or put there; `ind` holds one column a place."""
-
-    def import_places(node: ImportNode) -> Value:
-        data, indices, updates = node.input(0), node.input(1), node.input(2)
-        depth, _ = node.shape(indices)
-        if not isinstance(depth, int) or depth > node.rank(data):
-            node.refuse(f"places of {depth} numbers in a tensor of rank {node.rank(data)}")
-        indices = as_dtype(node, indices, DType.INT64)
-        count = node.step(Shape(start=1, end=2), indices, suffix="count")
-        rest = node.step(Shape(start=depth), data, suffix="rest")
-        shape = node.step(Concat(axis=0), count, rest, suffix="shape")
-        wide = node.step(Expand(), as_dtype(node, updates, data.dtype), shape, suffix="updates")
-        rows = node.step(Transpose((1, 0)), indices, suffix="rows")
-        return node.emit(ScatterND(reduction=reduction), data, rows, wide)
-
-    return import_places
+    data, indices, updates = node.input(0), node.input(1), node.input(2)
+    depth, _ = node.shape(indices)
+    if not isinstance(depth, int) or depth > node.rank(data):
+        node.refuse(f"places of {depth} numbers in a tensor of rank {node.rank(data)}")
+    indices = as_dtype(node, indices, DType.INT64)
+    count = node.step(Shape(start=1, end=2), indices, suffix="count")
+    rest = node.step(Shape(start=depth), data, suffix="rest")
+    shape = node.step(Concat(axis=0), count, rest, suffix="shape")
+    wide = node.step(Expand(), as_dtype(node, updates, data.dtype), shape, suffix="updates")
+    rows = node.step(Transpose((1, 0)), indices, suffix="rows")
+    return node.emit(ScatterND(reduction=reduction), data, rows, wide)
 
 
 def import_copyto(node: ImportNode) -> Value:
@@ -251,8 +249,8 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_tri": import_tri,
     "_npi_tril_indices": import_tril_indices,
     "_npi_triu": triangle(upper=True),
-    "_npx_index_add": at_places(Reduction.ADD),
-    "_npx_index_update": at_places(Reduction.NONE),
+    "_npx_index_add": partial(at_places, Reduction.ADD),
+    "_npx_index_update": partial(at_places, Reduction.NONE),
     "_contrib_dynamic_reshape": import_dynamic_reshape,
     "_npi_advanced_indexing": import_advanced_indexing,
     "_npi_advanced_indexing_multiple": import_several_indices,

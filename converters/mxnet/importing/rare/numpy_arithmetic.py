@@ -6,6 +6,7 @@ Each has a form of two tensors, which MXNet wants to be of one dtype, and one of
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.elementwise import Combine, of
@@ -63,7 +64,7 @@ def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
     """Return the angle between the first axis and the point (x, y), radians."""
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
-    atan = in_single(ir.Atan()) if is_integer(y) else (lambda inner, ratio: inner.step(ir.Atan(), ratio))
+    atan = partial(in_single, ir.Atan()) if is_integer(y) else (lambda inner, ratio: inner.step(ir.Atan(), ratio))
     return through(node, lambda inner, above, beside: _angle(inner, above, beside, atan), y, x, DType.FLOAT32)
 
 
@@ -158,14 +159,14 @@ def whole_operands(node: ImportNode) -> tuple[Value, Value]:
     return operands(node)
 
 
-NUMBERS = of_one_dtype(lambda dtype: dtype is not DType.BOOL, "numbers")
+NUMBERS = partial(of_one_dtype, lambda dtype: dtype is not DType.BOOL, "numbers")
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_npi_arctan2": of(of_one_dtype(lambda dtype: dtype.is_float, "floats"), arctan2),
+    "_npi_arctan2": of(partial(of_one_dtype, lambda dtype: dtype.is_float, "floats"), arctan2),
     "_npi_arctan2_scalar": of(operands, arctan2),
     "_npi_copysign": of(NUMBERS, copysign),
     "_npi_copysign_scalar": of(operands, copysign),
-    "_npi_lcm": of(of_one_dtype(lambda dtype: not dtype.is_float, "integers and bool"), lcm),
+    "_npi_lcm": of(partial(of_one_dtype, lambda dtype: not dtype.is_float, "integers and bool"), lcm),
     "_npi_lcm_scalar": of(whole_operands, lcm),
     "_npi_ldexp": of(NUMBERS, ldexp),
     "_npi_ldexp_scalar": of(operands, ldexp),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -35,16 +36,12 @@ def import_where(node: ImportNode) -> Value:
     return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), x, y)
 
 
-def where_scalar(*, left: bool) -> ImportFunction:
+def where_scalar(node: ImportNode, *, left: bool) -> Value:
     """Return the scalar where the condition is not 0 (`left`), or where it is 0, and the data elsewhere."""
-
-    def import_where_scalar(node: ImportNode) -> Value:
-        data = node.input(1)
-        scalar = node.scalar_like(data, float(node.attrs["scalar"]))
-        choices = (scalar, data) if left else (data, scalar)
-        return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), *choices)
-
-    return import_where_scalar
+    data = node.input(1)
+    scalar = node.scalar_like(data, float(node.attrs["scalar"]))
+    choices = (scalar, data) if left else (data, scalar)
+    return node.emit(ir.Where(), node.cast(node.input(0), DType.BOOL), *choices)
 
 
 def import_where_scalars(node: ImportNode) -> Value:
@@ -58,16 +55,12 @@ def filled(node: ImportNode, number: float, dtype: DType) -> Value:
     return node.emit(Expand(), node.constant(converted(number, dtype), dtype), node.step(Shape(), node.input(0)))
 
 
-def predicate(op: Operator, *, of_integers: bool = False) -> ImportFunction:
-    """Return a test of floats, which integers and bool never pass (or always, `of_integers`)."""
-
-    def import_predicate(node: ImportNode) -> Value:
-        data = node.input(0)
-        if data.dtype is not None and not data.dtype.is_float:
-            return filled(node, of_integers, DType.BOOL)
-        return node.emit(op, data)
-
-    return import_predicate
+def predicate(op: Operator, node: ImportNode, *, of_integers: bool=False) -> Value:
+    """A test of floats, which integers and bool never pass (or always, `of_integers`)."""
+    data = node.input(0)
+    if data.dtype is not None and not data.dtype.is_float:
+        return filled(node, of_integers, DType.BOOL)
+    return node.emit(op, data)
 
 
 def import_isfinite(node: ImportNode) -> Value:
@@ -296,15 +289,15 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_ediff1d": import_ediff1d,
     "_npi_full_like": import_full_like,
     "_npi_isfinite": import_isfinite,
-    "_npi_isinf": predicate(ir.IsInf()),
-    "_npi_isnan": predicate(ir.IsNaN()),
-    "_npi_isneginf": predicate(ir.IsInf(detect_positive=False)),
-    "_npi_isposinf": predicate(ir.IsInf(detect_negative=False)),
+    "_npi_isinf": partial(predicate, ir.IsInf()),
+    "_npi_isnan": partial(predicate, ir.IsNaN()),
+    "_npi_isneginf": partial(predicate, ir.IsInf(detect_positive=False)),
+    "_npi_isposinf": partial(predicate, ir.IsInf(detect_negative=False)),
     "_npi_nan_to_num": import_nan_to_num,
     "_npi_polyval": import_polyval,
     "_npi_where": import_where,
-    "_npi_where_lscalar": where_scalar(left=True),
-    "_npi_where_rscalar": where_scalar(left=False),
+    "_npi_where_lscalar": partial(where_scalar, left=True),
+    "_npi_where_rscalar": partial(where_scalar, left=False),
     "_npi_where_scalar2": import_where_scalars,
     "_npx_constraint_check": import_constraint_check,
     "_npi_boolean_mask_assign_scalar": import_assign_scalar,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -41,39 +42,35 @@ def _refuse_nothing(node: ImportNode, data: Value, axes: Axes) -> None:
         node.refuse(f"{data.name} has no elements to reduce: {data.type}")
 
 
-def deviation(root: bool) -> ImportFunction:
+def deviation(root: bool, node: ImportNode) -> Value:
     """Return the variance, or its root: deviations and their squares in the data's dtype, their sum in the result's."""
-
-    def import_deviation(node: ImportNode) -> Value:
-        data, stated = node.input(0), node.attrs["dtype"]
-        _refuse_bool(node, data)
-        axes = axes_of(node, data)
-        _refuse_nothing(node, data, axes)
-        source = data.dtype or DType.FLOAT32
-        wanted = source if stated is None else DType.of(stated)
-        keeping, reduce = reducer(node, axes, keepdims=True), reducer(node, axes)
-        if axes == ():
-            center = data
-        elif source.is_integer:
-            center = of_integers(node, ir.ReduceMean, data, axes, keeping)
-        else:
-            center = keeping(ir.ReduceMean, data)
-        difference = node.step(ew.Sub(), data, center, suffix="deviation")
-        square = node.step(ew.Mul(), difference, difference, suffix="square")
-        if axes == ():
-            count = node.constant(1 - node.attrs["ddof"], wanted)
-            summed = node.cast(square, wanted)
-        else:
-            summed = total(node, ir.ReduceSum, square, wanted, axes, reduce)
-            count = _less(node, data, summed, axes)
-        variance = node.step(ew.Div(), summed, count, suffix="variance")
-        if not root:
-            return node.emit(ew.Identity(), variance)
-        if wanted.is_float:
-            return node.emit(ew.Sqrt(), variance)
-        return node.emit(ew.Cast(wanted), node.step(ew.Sqrt(), node.cast(variance, DType.FLOAT64)))
-
-    return import_deviation
+    data, stated = node.input(0), node.attrs["dtype"]
+    _refuse_bool(node, data)
+    axes = axes_of(node, data)
+    _refuse_nothing(node, data, axes)
+    source = data.dtype or DType.FLOAT32
+    wanted = source if stated is None else DType.of(stated)
+    keeping, reduce = reducer(node, axes, keepdims=True), reducer(node, axes)
+    if axes == ():
+        center = data
+    elif source.is_integer:
+        center = of_integers(node, ir.ReduceMean, data, axes, keeping)
+    else:
+        center = keeping(ir.ReduceMean, data)
+    difference = node.step(ew.Sub(), data, center, suffix="deviation")
+    square = node.step(ew.Mul(), difference, difference, suffix="square")
+    if axes == ():
+        count = node.constant(1 - node.attrs["ddof"], wanted)
+        summed = node.cast(square, wanted)
+    else:
+        summed = total(node, ir.ReduceSum, square, wanted, axes, reduce)
+        count = _less(node, data, summed, axes)
+    variance = node.step(ew.Div(), summed, count, suffix="variance")
+    if not root:
+        return node.emit(ew.Identity(), variance)
+    if wanted.is_float:
+        return node.emit(ew.Sqrt(), variance)
+    return node.emit(ew.Cast(wanted), node.step(ew.Sqrt(), node.cast(variance, DType.FLOAT64)))
 
 
 def _less(node: ImportNode, data: Value, result: Value, axes: Axes) -> Value:
@@ -336,6 +333,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_average": import_average,
     "_npi_bincount": import_bincount,
     "_npi_percentile": import_percentile,
-    "_npi_std": deviation(True),
-    "_npi_var": deviation(False),
+    "_npi_std": partial(deviation, True),
+    "_npi_var": partial(deviation, False),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from graphir.converters.kernel.importing import direct
 from graphir.converters.mxnet.importing.context import Imported, ImportFunction, ImportNode
@@ -136,15 +137,11 @@ def repeated_parameters(node: ImportNode) -> list[Value]:
     return result
 
 
-def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operator) -> ImportFunction:
+def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operator, node: ImportNode) -> Value:
     """Samples of distributions whose parameters are inputs: numbers of a standard distribution, put in their places."""
-
-    def import_sampled(node: ImportNode) -> Value:
-        parameters = repeated_parameters(node)
-        standard = node.step(op, parameters[0], suffix="standard")
-        return node.emit(Cast(stated_dtype(node)), place(node, standard, parameters))
-
-    return import_sampled
+    parameters = repeated_parameters(node)
+    standard = node.step(op, parameters[0], suffix="standard")
+    return node.emit(Cast(stated_dtype(node)), place(node, standard, parameters))
 
 
 def _place_normal(node: ImportNode, standard: Value, parameters: list[Value]) -> Value:
@@ -166,11 +163,11 @@ IMPORTS: dict[str, ImportFunction] = {
     "_random_exponential": import_exponential,
     "_random_exponential_like": import_exponential_like,
     "_random_randint": import_randint,
-    "_sample_exponential": sampled(
+    "_sample_exponential": partial(sampled,
         lambda node, standard, parameters: node.step(Div(), _exponential(node, standard), *parameters, suffix="sample"),
         ir.RandomUniformLike(low=0.0, high=1.0),
     ),
     "_sample_multinomial": import_multinomial,
-    "_sample_normal": sampled(_place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
-    "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
+    "_sample_normal": partial(sampled, _place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
+    "_sample_uniform": partial(sampled, _place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from graphir.converters.kernel.maker import NodeMaker
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
@@ -111,14 +112,10 @@ def _alike(node: ImportNode, sampler: Sampler, known: Sequence[float], shape: Va
     return sampler(node, parameters, known)
 
 
-def of_inputs(sampler: Sampler) -> ImportFunction:
+def of_inputs(sampler: Sampler, node: ImportNode) -> Value:
     """Samples of distributions whose parameters are inputs, `shape` of them for each element."""
-
-    def import_of_inputs(node: ImportNode) -> Value:
-        parameters = [node.cast(value, DOUBLE, suffix="wide") for value in repeated_parameters(node)]
-        return node.emit_as(stated_dtype(node), sampler(node, parameters, (None,) * len(parameters)))
-
-    return import_of_inputs
+    parameters = [node.cast(value, DOUBLE, suffix="wide") for value in repeated_parameters(node)]
+    return node.emit_as(stated_dtype(node), sampler(node, parameters, (None,) * len(parameters)))
 
 
 def import_shuffle(node: ImportNode) -> Value:
@@ -148,9 +145,9 @@ IMPORTS: dict[str, ImportFunction] = {
     "_random_negative_binomial_like": alike(sample_negative_binomial, K, P),
     "_random_poisson": stated(sample_poisson, LAM),
     "_random_poisson_like": alike(sample_poisson, LAM),
-    "_sample_gamma": of_inputs(sample_gamma),
-    "_sample_generalized_negative_binomial": of_inputs(sample_generalized),
-    "_sample_negative_binomial": of_inputs(sample_negative_binomial),
-    "_sample_poisson": of_inputs(sample_poisson),
+    "_sample_gamma": partial(of_inputs, sample_gamma),
+    "_sample_generalized_negative_binomial": partial(of_inputs, sample_generalized),
+    "_sample_negative_binomial": partial(of_inputs, sample_negative_binomial),
+    "_sample_poisson": partial(of_inputs, sample_poisson),
     "_shuffle": import_shuffle,
 }

@@ -5,6 +5,8 @@ Where it counts what is stored, an operator asks how its operand became sparse: 
 
 from __future__ import annotations
 
+from functools import partial
+
 from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.elementwise import IMPORTS as ELEMENTWISE
@@ -64,24 +66,20 @@ def _stored(node: ImportNode, data: Value, kind: str) -> Value:
     return node.cast(rows, DType.BOOL, suffix="stored_rows")
 
 
-def scattered(function: ImportFunction, *, of_rows_only: bool = False) -> ImportFunction:
-    """Return the function, applied to what the first operand stores; all of it where that is dense."""
-
-    def import_scattered(node: ImportNode) -> Value:
-        kind = _known_storage(node, 0)
-        if kind == DENSE or (of_rows_only and kind != ROWS):
-            result = function(node)
-            assert isinstance(result, Value)
-            return result
-        if node.importer.source.nodes[node.record.inputs[0][0]].op == VARIABLE:
-            node.refuse(f"{kind} data, of which only the one who feeds it knows what is stored")
-        data = node.input(0)
-        node.decide(DecisionKind.SPARSE_WEIGHTS, f"{kind} data: applied to what it stores, elements other than 0")
-        result = function(node.over(*node.inputs, suffix="all"))
+def scattered(function: ImportFunction, node: ImportNode, *, of_rows_only: bool=False) -> Value:
+    """The function, applied to what the first operand stores; all of it where that is dense."""
+    kind = _known_storage(node, 0)
+    if kind == DENSE or (of_rows_only and kind != ROWS):
+        result = function(node)
         assert isinstance(result, Value)
-        return node.emit(ir.Where(), _stored(node, data, kind), result, node.scalar_like(result, 0))
-
-    return import_scattered
+        return result
+    if node.importer.source.nodes[node.record.inputs[0][0]].op == VARIABLE:
+        node.refuse(f"{kind} data, of which only the one who feeds it knows what is stored")
+    data = node.input(0)
+    node.decide(DecisionKind.SPARSE_WEIGHTS, f"{kind} data: applied to what it stores, elements other than 0")
+    result = function(node.over(*node.inputs, suffix="all"))
+    assert isinstance(result, Value)
+    return node.emit(ir.Where(), _stored(node, data, kind), result, node.scalar_like(result, 0))
 
 
 def import_retain(node: ImportNode) -> Value:
@@ -120,9 +118,9 @@ def import_getnnz(node: ImportNode) -> Value:
 IMPORTS: dict[str, ImportFunction] = {
     "_contrib_SparseEmbedding": import_embedding,
     "_contrib_getnnz": import_getnnz,
-    "_scatter_elemwise_div": scattered(ELEMENTWISE["elemwise_div"], of_rows_only=True),
-    "_scatter_minus_scalar": scattered(SCALARS["_minus_scalar"]),
-    "_scatter_plus_scalar": scattered(SCALARS["_plus_scalar"]),
+    "_scatter_elemwise_div": partial(scattered, ELEMENTWISE["elemwise_div"], of_rows_only=True),
+    "_scatter_minus_scalar": partial(scattered, SCALARS["_minus_scalar"]),
+    "_scatter_plus_scalar": partial(scattered, SCALARS["_plus_scalar"]),
     "_sparse_retain": import_retain,
     "cast_storage": import_cast_storage,
 }

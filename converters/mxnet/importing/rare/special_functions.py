@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import Composition, on_integers
 from graphir.decisions import DecisionKind
@@ -15,17 +17,13 @@ from graphir.ops.special_functions import ErfInv, Gamma, LogGamma
 ERRORS = {"erfinv": "1e-15", "gamma": "1e-14", "gammaln": "1e-14 (near its zeros an absolute one)"}
 
 
-def _function(op: Operator) -> ImportFunction:
-    """Return a function that ONNX composes in float64."""
-
-    def import_function(node: ImportNode) -> Value:
-        node.decide(
-            DecisionKind.COMPOSITION,
-            f"ONNX has no {node.op}: its model composes it in float64, with a relative error below {ERRORS[node.op]}",
-        )
-        return node.emit(op, node.input(0))
-
-    return import_function
+def _function(op: Operator, node: ImportNode) -> Value:
+    """A function that ONNX composes in float64."""
+    node.decide(
+        DecisionKind.COMPOSITION,
+        f"ONNX has no {node.op}: its model composes it in float64, with a relative error below {ERRORS[node.op]}",
+    )
+    return node.emit(op, node.input(0))
 
 
 def _erfinv_of_whole(node: ImportNode, data: Value) -> Value:
@@ -35,7 +33,7 @@ def _erfinv_of_whole(node: ImportNode, data: Value) -> Value:
 
 
 def _with_integers(op: Operator, composition: Composition | None = None) -> ImportFunction:
-    return on_integers(_function(op), composition)
+    return partial(on_integers, partial(_function, op), composition)
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -34,23 +35,21 @@ def _placed(sample: Array, parameter: Array, last: int = 0) -> Array:
     return parameter.reshape(*parameter.shape[:first], *ones, *parameter.shape[first:])
 
 
-def density(logarithm: Formula, plain: Formula | None = None) -> Reference:
-    """Return a density of samples, from its logarithm or its own formula."""
-
-    def evaluate_density(attrs: Attributes, sample: Array, *parameters: Array) -> Array:
-        require(all(each.dtype == sample.dtype for each in parameters), "operands of several dtypes")
-        require(sample.dtype.kind == "f", f"dtype {sample.dtype}, expected floats")
-        wide = np.float64 if sample.dtype == np.float64 else np.float32
-        placed = [_placed(sample, each).astype(wide) for each in parameters]
-        x = sample.astype(wide)
-        with np.errstate(all="ignore"):
-            if attrs.get("is_log"):
-                result = logarithm(x, *placed)
-            else:
-                result = np.exp(logarithm(x, *placed)) if plain is None else plain(x, *placed)
-            return np.array(np.broadcast_to(result, sample.shape)).astype(sample.dtype)
-
-    return evaluate_density
+def density(
+    logarithm: Formula, attrs: Attributes, sample: Array, *parameters: Array, plain: Formula | None=None
+) -> Array:
+    """A density of samples, from its logarithm or its own formula."""
+    require(all(each.dtype == sample.dtype for each in parameters), "operands of several dtypes")
+    require(sample.dtype.kind == "f", f"dtype {sample.dtype}, expected floats")
+    wide = np.float64 if sample.dtype == np.float64 else np.float32
+    placed = [_placed(sample, each).astype(wide) for each in parameters]
+    x = sample.astype(wide)
+    with np.errstate(all="ignore"):
+        if attrs.get("is_log"):
+            result = logarithm(x, *placed)
+        else:
+            result = np.exp(logarithm(x, *placed)) if plain is None else plain(x, *placed)
+        return np.array(np.broadcast_to(result, sample.shape)).astype(sample.dtype)
 
 
 def log_normal(x: Array, mean: Array, deviation: Array) -> Array:
@@ -126,16 +125,18 @@ def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> A
 
 OPERATORS: Mapping[str, Reference] = {
     "_random_pdf_dirichlet": dirichlet,
-    "_random_pdf_exponential": density(
-        lambda x, rate: np.log(rate) - rate * x, lambda x, rate: rate * np.exp(-rate * x)
+    "_random_pdf_exponential": partial(density,
+        lambda x, rate: np.log(rate) - rate * x, plain=lambda x, rate: rate * np.exp(-rate * x)
     ),
-    "_random_pdf_gamma": density(log_gamma_density),
-    "_random_pdf_generalized_negative_binomial": density(
+    "_random_pdf_gamma": partial(density, log_gamma_density),
+    "_random_pdf_generalized_negative_binomial": partial(density,
         lambda x, mean, dispersion: log_negative_binomial(x, 1 / dispersion, 1 / (mean * dispersion + 1))
     ),
-    "_random_pdf_negative_binomial": density(log_negative_binomial),
-    "_random_pdf_normal": density(log_normal, normal),
-    "_random_pdf_poisson": density(log_poisson),
-    "_random_pdf_uniform": density(lambda x, low, high: -np.log(high - low), lambda x, low, high: 1 / (high - low)),
+    "_random_pdf_negative_binomial": partial(density, log_negative_binomial),
+    "_random_pdf_normal": partial(density, log_normal, plain=normal),
+    "_random_pdf_poisson": partial(density, log_poisson),
+    "_random_pdf_uniform": partial(
+        density, lambda x, low, high: -np.log(high - low), plain=lambda x, low, high: 1 / (high - low)
+    ),
     "CTCLoss": ctc_loss,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -60,14 +61,10 @@ def crop(attrs: Attributes, data: Array) -> Array:
     return data[..., top : top + height, left : left + width, :]
 
 
-def flip(axis: int) -> Reference:
+def flip(axis: int, attrs: Attributes, data: Array) -> Array:
     """Rows or columns in reverse order."""
-
-    def evaluate_flip(attrs: Attributes, data: Array) -> Array:
-        expect_image(data)
-        return np.flip(data, axis)
-
-    return evaluate_flip
+    expect_image(data)
+    return np.flip(data, axis)
 
 
 def adjust_lighting(attrs: Attributes, data: Array) -> Array:
@@ -104,8 +101,8 @@ OPERATORS: Mapping[str, Reference] = {
     "_cvcopyMakeBorder": border,
     "_image_adjust_lighting": adjust_lighting,
     "_image_crop": crop,
-    "_image_flip_left_right": flip(1),
-    "_image_flip_top_bottom": flip(0),
+    "_image_flip_left_right": partial(flip, 1),
+    "_image_flip_top_bottom": partial(flip, 0),
     "_image_normalize": normalize,
     "_image_to_tensor": to_tensor,
 }

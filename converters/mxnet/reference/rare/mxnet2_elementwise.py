@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from graphir.converters.mxnet.reference.numpy_elementwise import of_mixed
 
 
 def of_same(function: Binary) -> Reference:
-    """Return a function of two arrays of one dtype, which is not bool."""
-    inner = of_mixed(function, None)
+    """A function of two arrays of one dtype, which is not bool."""
+    inner = partial(of_mixed, function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
@@ -47,7 +48,7 @@ def log_add_exp(left: Array, right: Array) -> Array:
 def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array:
     """Return the same of floats."""
     require(left.dtype.kind == right.dtype.kind == "f", f"{left.dtype} and {right.dtype}, expected floats")
-    result = of_mixed(log_add_exp, None)(attrs, left, right)
+    result = partial(of_mixed, log_add_exp, None)(attrs, left, right)
     assert not isinstance(result, tuple)
     return result
 
@@ -70,8 +71,8 @@ def shift_right(left: Array, right: Array) -> Array:
 
 
 def of_bits(function: Binary) -> Reference:
-    """Return a function of integers in their common dtype."""
-    inner = of_mixed(function, None)
+    """A function of integers in their common dtype."""
+    inner = partial(of_mixed, function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype.kind in "iu" and right.dtype.kind in "iu", f"{left.dtype} and {right.dtype}")
@@ -140,26 +141,26 @@ def digamma(attrs: Attributes, data: Array) -> Array:
 OPERATORS: Mapping[str, Reference] = {
     "_npi_bitwise_left_shift": of_bits(shift_left),
     "_npi_bitwise_right_shift": of_bits(shift_right),
-    "_npi_floor_divide": of_mixed(floor_divide, None),
-    "_npi_floor_divide_scalar": with_scalar(floor_divide),
+    "_npi_floor_divide": partial(of_mixed, floor_divide, None),
+    "_npi_floor_divide_scalar": partial(with_scalar, floor_divide),
     "_npi_fmax": of_same(np.fmax),
-    "_npi_fmax_scalar": with_scalar(np.fmax),
+    "_npi_fmax_scalar": partial(with_scalar, np.fmax),
     "_npi_fmin": of_same(np.fmin),
-    "_npi_fmin_scalar": with_scalar(np.fmin),
+    "_npi_fmin_scalar": partial(with_scalar, np.fmin),
     "_npi_fmod": of_same(fmod),
-    "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_fmod_scalar": partial(with_scalar, fmod),
     "_npi_gcd": of_bits(np.gcd),
     "_npi_gcd_scalar": gcd_scalar,
     "_npi_logaddexp": log_add_exp_of_floats,
-    "_npi_logaddexp_scalar": with_scalar(log_add_exp),
+    "_npi_logaddexp_scalar": partial(with_scalar, log_add_exp),
     "_npi_logical_and": logical(np.logical_and),
     "_npi_logical_and_scalar": logical_scalar(np.logical_and),
     "_npi_logical_or": logical(np.logical_or),
     "_npi_logical_or_scalar": logical_scalar(np.logical_or),
     "_npi_logical_xor": logical(np.logical_xor),
     "_npi_logical_xor_scalar": logical_scalar(np.logical_xor),
-    "_npi_rfloor_divide_scalar": with_scalar(floor_divide, swapped=True),
-    "_npi_rfmod_scalar": with_scalar(fmod, swapped=True),
+    "_npi_rfloor_divide_scalar": partial(with_scalar, floor_divide, swapped=True),
+    "_npi_rfmod_scalar": partial(with_scalar, fmod, swapped=True),
     "log_sigmoid": of_one(log_sigmoid),
     "masked_log_softmax": masked_log_softmax,
     "masked_softmax": masked_softmax,

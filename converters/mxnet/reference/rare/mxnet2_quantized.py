@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -11,14 +12,10 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 from graphir.converters.mxnet.reference.quantized import require_bytes
 
 
-def rearranged(function: Reference) -> Reference:
+def rearranged(function: Reference, attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
     """Return the numbers as another operator rearranges them, in the same range."""
-
-    def in_range(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
-        require_bytes(data)
-        return (np.asarray(function(attrs, data)), low, high)
-
-    return in_range
+    require_bytes(data)
+    return (np.asarray(function(attrs, data)), low, high)
 
 
 def maxabsolute(attrs: Attributes, data: Array) -> Array:
@@ -65,8 +62,8 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_intgemm_prepare_data": lambda attrs, data, largest: rounded(data, largest),
     "_contrib_intgemm_prepare_weight": prepare_weight,
     "_contrib_intgemm_take_weight": lambda attrs, weight, places: np.array(weight[places.astype(np.int64)]),
-    "_contrib_quantized_reshape": rearranged(shape.reshape),
-    "_contrib_quantized_transpose": rearranged(shape.transpose),
-    "_npx_quantized_reshape": rearranged(numpy_shape.reshape),
-    "_npx_quantized_transpose": rearranged(numpy_shape.transpose),
+    "_contrib_quantized_reshape": partial(rearranged, shape.reshape),
+    "_contrib_quantized_transpose": partial(rearranged, shape.transpose),
+    "_npx_quantized_reshape": partial(rearranged, numpy_shape.reshape),
+    "_npx_quantized_transpose": partial(rearranged, numpy_shape.transpose),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -10,37 +11,25 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 from graphir.converters.mxnet.reference.elementwise import Binary, scalar_dtype
 
 
-def of_tensors(function: Binary, kinds: str) -> Reference:
-    """Return a function of two arrays of one dtype, of the kinds that MXNet takes."""
-
-    def run(attrs: Attributes, left: Array, right: Array) -> Array:
-        require(left.dtype == right.dtype and left.dtype.kind in kinds, f"{left.dtype} and {right.dtype}")
-        with np.errstate(all="ignore"):
-            return function(left, right)
-
-    return run
+def of_tensors(function: Binary, kinds: str, attrs: Attributes, left: Array, right: Array) -> Array:
+    """A function of two arrays of one dtype, of the kinds that MXNet takes."""
+    require(left.dtype == right.dtype and left.dtype.kind in kinds, f"{left.dtype} and {right.dtype}")
+    with np.errstate(all="ignore"):
+        return function(left, right)
 
 
-def of_scalar(function: Binary, swapped: bool = False) -> Reference:
-    """Return a function of an array and the scalar, both in the dtype of the computation."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        dtype = scalar_dtype(attrs, data)
-        pair = (data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype))
-        with np.errstate(all="ignore"):
-            return function(*(pair[::-1] if swapped else pair))
-
-    return run
+def of_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool=False) -> Array:
+    """A function of an array and the scalar, both in the dtype of the computation."""
+    dtype = scalar_dtype(attrs, data)
+    pair = (data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype))
+    with np.errstate(all="ignore"):
+        return function(*(pair[::-1] if swapped else pair))
 
 
-def in_double(function: Binary) -> Binary:
-    """Return a function that takes integers and float16 as float64 and drops the fraction of integers."""
-
-    def run(left: Array, right: Array) -> Array:
-        wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        return np.asarray(function(left.astype(wide), right.astype(wide))).astype(left.dtype)
-
-    return run
+def in_double(function: Binary, left: Array, right: Array) -> Array:
+    """A function that takes integers and float16 as float64 and drops the fraction of integers."""
+    wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.asarray(function(left.astype(wide), right.astype(wide))).astype(left.dtype)
 
 
 def copysign(left: Array, right: Array) -> Array:
@@ -70,15 +59,15 @@ def lcm_scalar(attrs: Attributes, data: Array) -> Array:
 
 
 OPERATORS: Mapping[str, Reference] = {
-    "_npi_arctan2": of_tensors(in_double(np.arctan2), "f"),
-    "_npi_arctan2_scalar": of_scalar(in_double(np.arctan2)),
-    "_npi_copysign": of_tensors(copysign, "fiu"),
-    "_npi_copysign_scalar": of_scalar(copysign),
-    "_npi_lcm": of_tensors(lcm, "iub"),
+    "_npi_arctan2": partial(of_tensors, partial(in_double, np.arctan2), "f"),
+    "_npi_arctan2_scalar": partial(of_scalar, partial(in_double, np.arctan2)),
+    "_npi_copysign": partial(of_tensors, copysign, "fiu"),
+    "_npi_copysign_scalar": partial(of_scalar, copysign),
+    "_npi_lcm": partial(of_tensors, lcm, "iub"),
     "_npi_lcm_scalar": lcm_scalar,
-    "_npi_ldexp": of_tensors(ldexp, "fiu"),
-    "_npi_ldexp_scalar": of_scalar(ldexp),
-    "_npi_rarctan2_scalar": of_scalar(in_double(np.arctan2), swapped=True),
-    "_npi_rcopysign_scalar": of_scalar(copysign, swapped=True),
-    "_npi_rldexp_scalar": of_scalar(ldexp, swapped=True),
+    "_npi_ldexp": partial(of_tensors, ldexp, "fiu"),
+    "_npi_ldexp_scalar": partial(of_scalar, ldexp),
+    "_npi_rarctan2_scalar": partial(of_scalar, partial(in_double, np.arctan2), swapped=True),
+    "_npi_rcopysign_scalar": partial(of_scalar, copysign, swapped=True),
+    "_npi_rldexp_scalar": partial(of_scalar, ldexp, swapped=True),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -26,25 +26,21 @@ def pad(attrs: Attributes, data: Array) -> Array:
         widths = [(0, 0)] * data.ndim
         widths[axis] = width
         if mode in ("maximum", "minimum"):
-            data = np.pad(data, widths, fold_of(mode == "maximum"))
+            data = np.pad(data, widths, partial(fold_of, mode == "maximum"))
         else:
             data = np.pad(data, widths, mode)
     return data
 
 
-def fold_of(largest: bool) -> Any:
-    """Return a function that numpy.pad calls with each line: both ends get its extreme, found from the first element
+def fold_of(largest: bool, line: Array, width: tuple[int, int], axis: int, options: object) -> None:
+    """A function that numpy.pad calls with each line: both ends get its extreme, found from the first element
     on."""
-
-    def fill(line: Array, width: tuple[int, int], axis: int, options: object) -> None:
-        inside = line[width[0] : len(line) - width[1]]
-        best = inside[0]
-        for element in inside[1:]:
-            best = element if (element > best if largest else element < best) else best
-        line[: width[0]] = best
-        line[len(line) - width[1] :] = best
-
-    return fill
+    inside = line[width[0] : len(line) - width[1]]
+    best = inside[0]
+    for element in inside[1:]:
+        best = element if (element > best if largest else element < best) else best
+    line[: width[0]] = best
+    line[len(line) - width[1] :] = best
 
 
 OPERATORS: Mapping[str, Reference] = {"_npi_pad": pad}

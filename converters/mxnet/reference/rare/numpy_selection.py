@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -23,15 +24,11 @@ def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
     return np.where(condition != 0, x, y)
 
 
-def where_scalar(left: bool) -> Reference:
+def where_scalar(left: bool, attrs: Attributes, condition: Array, data: Array) -> Array:
     """Return the scalar where the condition is not 0 (`left`) or is 0, else the data."""
-
-    def run(attrs: Attributes, condition: Array, data: Array) -> Array:
-        scalar = as_c(float(attrs.get("scalar", 0.0)), data.dtype)
-        chosen = np.where(condition != 0, *((scalar, data) if left else (data, scalar)))
-        return np.asarray(chosen).astype(data.dtype)
-
-    return run
+    scalar = as_c(float(attrs.get("scalar", 0.0)), data.dtype)
+    chosen = np.where(condition != 0, *((scalar, data) if left else (data, scalar)))
+    return np.asarray(chosen).astype(data.dtype)
 
 
 def where_scalars(attrs: Attributes, condition: Array) -> Array:
@@ -40,13 +37,9 @@ def where_scalars(attrs: Attributes, condition: Array) -> Array:
     return np.where(condition != 0, x, y)
 
 
-def predicate(function: Callable[[Array], Array]) -> Reference:
-    """Return a test of floats; integers are finite numbers."""
-
-    def run(attrs: Attributes, data: Array) -> Array:
-        return np.asarray(function(data if data.dtype.kind == "f" else np.zeros(data.shape)))
-
-    return run
+def predicate(function: Callable[[Array], Array], attrs: Attributes, data: Array) -> Array:
+    """A test of floats; integers are finite numbers."""
+    return np.asarray(function(data if data.dtype.kind == "f" else np.zeros(data.shape)))
 
 
 def nan_to_num(attrs: Attributes, data: Array) -> Array:
@@ -151,16 +144,16 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_diff": diff,
     "_npi_ediff1d": ediff1d,
     "_npi_full_like": full_like,
-    "_npi_isfinite": predicate(np.isfinite),
-    "_npi_isinf": predicate(np.isinf),
-    "_npi_isnan": predicate(np.isnan),
-    "_npi_isneginf": predicate(np.isneginf),
-    "_npi_isposinf": predicate(np.isposinf),
+    "_npi_isfinite": partial(predicate, np.isfinite),
+    "_npi_isinf": partial(predicate, np.isinf),
+    "_npi_isnan": partial(predicate, np.isnan),
+    "_npi_isneginf": partial(predicate, np.isneginf),
+    "_npi_isposinf": partial(predicate, np.isposinf),
     "_npi_nan_to_num": nan_to_num,
     "_npi_polyval": polyval,
     "_npi_where": where,
-    "_npi_where_lscalar": where_scalar(left=True),
-    "_npi_where_rscalar": where_scalar(left=False),
+    "_npi_where_lscalar": partial(where_scalar, left=True),
+    "_npi_where_rscalar": partial(where_scalar, left=False),
     "_npi_where_scalar2": where_scalars,
     "_npx_constraint_check": constraint_check,
     "_npi_boolean_mask_assign_scalar": assign_scalar,

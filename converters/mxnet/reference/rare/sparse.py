@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,15 @@ def stored(data: Array) -> Array:
     return np.ones(data.shape, bool)
 
 
-def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
+def scattered(
+    function: Reference, attrs: Attributes, data: Array, *others: Array, of_rows_only: bool = False
+) -> Array:
     """Return the function of what the first operand stores; 0 elsewhere."""
-
-    def evaluate_scattered(attrs: Attributes, data: Array, *others: Array) -> Array:
-        result = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
-        assert isinstance(result, np.ndarray)
-        if of_rows_only and not isinstance(data, RowSparse):
-            return result
-        return np.where(stored(data), result, np.zeros((), result.dtype))
-
-    return evaluate_scattered
+    result = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
+    assert isinstance(result, np.ndarray)
+    if of_rows_only and not isinstance(data, RowSparse):
+        return result
+    return np.where(stored(data), result, np.zeros((), result.dtype))
 
 
 def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
@@ -71,9 +70,9 @@ def getnnz(attrs: Attributes, data: Array) -> Array:
 OPERATORS: Mapping[str, Reference] = {
     "_contrib_SparseEmbedding": INDEXING["Embedding"],
     "_contrib_getnnz": getnnz,
-    "_scatter_elemwise_div": scattered(ELEMENTWISE["elemwise_div"], of_rows_only=True),
-    "_scatter_minus_scalar": scattered(ELEMENTWISE["_minus_scalar"]),
-    "_scatter_plus_scalar": scattered(ELEMENTWISE["_plus_scalar"]),
+    "_scatter_elemwise_div": partial(scattered, ELEMENTWISE["elemwise_div"], of_rows_only=True),
+    "_scatter_minus_scalar": partial(scattered, ELEMENTWISE["_minus_scalar"]),
+    "_scatter_plus_scalar": partial(scattered, ELEMENTWISE["_plus_scalar"]),
     "_sparse_retain": retain,
     "cast_storage": cast_storage,
 }
