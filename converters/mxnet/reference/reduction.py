@@ -113,7 +113,7 @@ def may_overflow(data: Array) -> bool:
 def nansum(attrs: Attributes, data: Array) -> Array:
     """Return the sum of what is a number."""
     if not may_overflow(data):
-        plain = partial(reduction, partial(compensated, np.nansum))(attrs, data)
+        plain = reduction(partial(compensated, np.nansum), attrs, data)
         assert isinstance(plain, np.ndarray)
         return plain
     with np.errstate(all="ignore"):
@@ -124,7 +124,7 @@ def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Return the sum of magnitudes."""
     sizes = np.abs(data)
     if not may_overflow(data):
-        return np.asarray(partial(compensated, np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims))
+        return np.asarray(compensated(np.sum, sizes.astype(accumulator(data.dtype)), axes, keepdims))
     missing = np.isnan(sizes).any(axis=axes, keepdims=keepdims)
     return np.where(missing, np.float16(np.nan), in_half_precision(sizes, axes, keepdims))
 

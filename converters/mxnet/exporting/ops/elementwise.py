@@ -89,13 +89,13 @@ def export_div(node: ExportNode[ir.Div]) -> None:
     if not node.dtype().is_float and node.number(0) is not None and node.number(1) is None:
         node.emit("broadcast_div", *pair(node)[0])  # _rdiv_scalar takes integers as float32
     else:
-        partial(binary, "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")(node)
+        binary("elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar", node)
 
 
 def export_add(node: ExportNode[ir.Add]) -> None:
     """A sum, unless it is the bias of a dense layer."""
     if not export_dense_sum(node):
-        partial(binary, "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")(node)
+        binary("elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar", node)
 
 
 def export_mod(node: ExportNode[ir.Mod]) -> None:
@@ -111,7 +111,7 @@ def export_mod(node: ExportNode[ir.Mod]) -> None:
             DecisionKind.PRECISION, "MXNet takes remainders of int64 as float64: exact for numbers below 2**53 only"
         )
     if not node.op.fmod and not may_be_zero:
-        partial(binary, "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")(node)
+        binary("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar", node)
         return
     left, right = node.entry(0), node.entry(1)
     if may_be_zero:
@@ -131,7 +131,7 @@ def export_pow(node: ExportNode[ir.Pow]) -> None:
     if base is DType.INT64:
         node.decide(DecisionKind.PRECISION, "powers of int64 are taken as float64: exact for numbers below 2**53 only")
     if base.is_float and (base is exponent or number is not None):
-        partial(binary, "_power", "broadcast_power", "_power_scalar", "_rpower_scalar")(node)
+        binary("_power", "broadcast_power", "_power_scalar", "_rpower_scalar", node)
         return
     meeting = base if base.is_float else DType.FLOAT64
     left, right = (
@@ -216,7 +216,7 @@ def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
 def chain(same: str, wide: str, scalar: str, node: AnyNode) -> None:
     """An operator of any number of operands as a chain of binary ones."""
     if len(node) == 2:
-        partial(binary, same, wide, scalar, scalar)(node)
+        binary(same, wide, scalar, scalar, node)
         return
     if len(node) == 1:
         node.emit("_copy", node.entry(0))
@@ -233,7 +233,7 @@ def export_sum(node: ExportNode[ir.Sum]) -> None:
     if len(shapes) == 1 and None not in shapes:
         node.emit("add_n", *node.entries(), num_args=len(node))
         return
-    partial(chain, "broadcast_add", "broadcast_add", "_plus_scalar")(node)
+    chain("broadcast_add", "broadcast_add", "_plus_scalar", node)
 
 
 def export_mean(node: ExportNode[ir.Mean]) -> None:

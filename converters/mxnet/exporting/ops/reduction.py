@@ -84,7 +84,7 @@ def reduction(name: str, node: ExportNode[ir.Reduce]) -> None:
 def export_mean(node: ExportNode[ir.ReduceMean]) -> None:
     """mean; of integers the sum divided, and what is behind the point dropped."""
     if node.dtype().is_float or _moved(node):
-        partial(reduction, "mean")(node)
+        reduction("mean", node)
         return
     if _of_nothing(node):
         return

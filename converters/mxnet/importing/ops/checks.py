@@ -55,7 +55,7 @@ def _cropped(node: ImportNode) -> None:
 
 def _grid(node: ImportNode) -> None:
     if node.attrs["transform_type"] == "affine":
-        partial(sizes_of_a_window, "target_shape")(node)
+        sizes_of_a_window("target_shape", node)
 
 
 def _priors(node: ImportNode) -> None:
@@ -71,7 +71,7 @@ def _full(node: ImportNode) -> None:
 
 
 def _roi_pooling(node: ImportNode) -> None:
-    partial(sizes_of_a_window, "pooled_size")(node)
+    sizes_of_a_window("pooled_size", node)
     if node.attrs["spatial_scale"] <= 0:
         node.refuse(f"spatial_scale {node.attrs['spatial_scale']}, expected a number above 0")
 

@@ -48,7 +48,7 @@ def log_add_exp(left: Array, right: Array) -> Array:
 def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array:
     """Return the same of floats."""
     require(left.dtype.kind == right.dtype.kind == "f", f"{left.dtype} and {right.dtype}, expected floats")
-    result = partial(of_mixed, log_add_exp, None)(attrs, left, right)
+    result = of_mixed(log_add_exp, None, attrs, left, right)
     assert not isinstance(result, tuple)
     return result
 
