@@ -221,10 +221,12 @@ def quadratic(attrs: Attributes, data: Array) -> Array:
 def scalar_operators() -> dict[str, Reference]:
     """`_<name>_scalar` for every binary function, and the reversed ones."""
     names = {"add": "plus", "sub": "minus"}
-    table = {f"_{names.get(name, name)}_scalar": partial(with_scalar, function) for name, function in BINARY.items()}
+    table: dict[str, Reference] = {
+        f"_{names.get(name, name)}_scalar": partial(with_scalar, function) for name, function in BINARY.items()
+    }
     quotient = partial(in_single, np.divide)
-    reversed_ones = {"rminus": BINARY["sub"], "rdiv": quotient, "rmod": modulo, "rpower": BINARY["power"]}
-    for name, function in reversed_ones.items():
+    reversed_ones: dict[str, Binary] = {"rminus": BINARY["sub"], "rdiv": quotient, "rpower": BINARY["power"]}
+    for name, function in (reversed_ones | {"rmod": modulo}).items():
         table[f"_{name}_scalar"] = partial(with_scalar, function, swapped=True)
     return table
 

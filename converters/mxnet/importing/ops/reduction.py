@@ -96,7 +96,7 @@ def without_nan(kind: Callable[..., Operator], neutral: float, node: ImportNode)
     """A reduction that takes NaN for its neutral element."""
     data = node.input(0)
     if data.dtype is not None and not data.dtype.is_float:
-        return reduction(kind, node)  # type: ignore[return-value]
+        return reduction(kind, node)
     missing = node.step(ew.IsNaN(), data)
     filled = node.step(ew.Where(), missing, node.scalar_like(data, neutral), data, suffix="filled")
     if kind is ir.ReduceProd or _keeps_all(node, data):
