@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,7 +156,9 @@ def _call(composed: Symbol) -> _Call:
 
 
 def _is_quick(node: NNVMNode) -> bool:
-    family = getattr(reference_of(node), "__module__", "").rpartition(".")[2]
+    reference = reference_of(node)
+    function = reference.func if isinstance(reference, partial) else reference
+    family = getattr(function, "__module__", "").rpartition(".")[2]
     return node.op == VARIABLE or (family in WHOLE_ARRAYS and node.op not in ELEMENT_BY_ELEMENT)
 
 
