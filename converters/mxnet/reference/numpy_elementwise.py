@@ -62,7 +62,7 @@ def true_divide(attrs: Attributes, left: Array, right: Array) -> Array:
     return computed(np.divide, left, right, dtype if dtype.kind == "f" else np.dtype(np.float32))
 
 
-def divide_scalar(swapped: bool, attrs: Attributes, data: Array) -> Array:
+def divide_scalar(attrs: Attributes, data: Array, *, swapped: bool) -> Array:
     """data / scalar, or with `swapped` scalar / data; integers and bool as float32."""
     dtype = data.dtype if data.dtype.kind == "f" else np.dtype(np.float32)
     scalar = as_c(float(attrs.get("scalar", 1.0)), dtype)

@@ -24,7 +24,7 @@ def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
     return np.where(condition != 0, x, y)
 
 
-def where_scalar(left: bool, attrs: Attributes, condition: Array, data: Array) -> Array:
+def where_scalar(attrs: Attributes, condition: Array, data: Array, *, left: bool) -> Array:
     """Return the scalar where the condition is not 0 (`left`) or is 0, else the data."""
     scalar = as_c(float(attrs.get("scalar", 0.0)), data.dtype)
     chosen = np.where(condition != 0, *((scalar, data) if left else (data, scalar)))
