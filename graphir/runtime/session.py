@@ -77,11 +77,10 @@ class OnnxSession:
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
         self._shared = _add_external(external, options, chosen)
-        self._weights: list[Any] = []  # which the session reads as long as it lives
-        if isinstance(model, InMemory):
-            self._weights = model.share(runtime, options)
-            model = model.message
+        # which the session reads as long as it lives
+        self._weights: list[Any] = model.share(runtime, options) if isinstance(model, InMemory) else []
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
+        model = model.message if isinstance(model, InMemory) else model
         source = model if isinstance(model, bytes) else os.fspath(model)
         self._device = int(device) if (device := chosen[0].options.get("device_id", "0")).isdecimal() else 0
         self._device_words = chosen[0].device
