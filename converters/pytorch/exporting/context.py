@@ -184,10 +184,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         dtypes = {tensor.dtype for tensor in all_tensors.values()}
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
         text = call(constructor, *arguments, **(options or {}), dtype=dtype)
-        layer = self.export.layer(self.node, text, all_tensors, owned)
-        for name, value in (sources or {}).items():
-            self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = value.name
-        return layer
+        return self.export.layer(self.node, text, all_tensors, owned, sources or {})
 
     def function(self, name: str) -> str:
         """Return a function of `functions/`, which the file gets with those that it calls."""

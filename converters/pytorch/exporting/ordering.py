@@ -3,16 +3,18 @@ they read and assign."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from graphir.converters.pytorch.exporting.expression import references
+from graphir.converters.pytorch.exporting.expression import EDGE, MARK, references
 from graphir.converters.pytorch.exporting.state import Statement
 
 # How many statements that read no input may wait inside each other for their reader.
 DEEPEST = 3
 # Statements between readers of a value that are not in one block.
 FAR = 12
+PART = re.compile(rf"{MARK.pattern}\[[^\[\]{EDGE}]*\]")
 
 
 def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
@@ -62,7 +64,8 @@ def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 def hoisted(statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements with those behind what they read whose results are read in places far from each other: what
-    all blocks read, such as a mask, is made in front of the first one and not in it."""
+    all blocks read, such as a mask, is made in front of the first one and not in it. What is one part of a value and
+    first read far away, as a step of a sequence, is taken there."""
     first: dict[int, int] = {}
     last = last_reads([statement.reads for statement in statements], ())
     for place, statement in enumerate(statements):
@@ -75,6 +78,9 @@ def hoisted(statements: Sequence[Statement]) -> list[Statement]:
         spans = [last[number] - first[number] for number in statement.targets if number in last]
         is_moved = not (statement.keeps or statement.blocks or statement.is_setting) and max(spans, default=0) > FAR
         base = base if is_moved else place
+        reader = min([first[number] for number in statement.targets if number in first], default=place)
+        if not is_moved and reader - place > FAR and PART.fullmatch(statement.text):
+            base, is_moved = reader - 1, True
         bases |= dict.fromkeys(statement.targets, base)
         keys.append((base, is_moved, place))
     return [statements[place] for *_, place in sorted(keys)]

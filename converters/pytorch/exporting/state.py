@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,6 +145,8 @@ class Export:
         self._numbers: dict[Value, int] = {}
         self._bound: dict[Value, Expr] = {}
         self._owners: dict[Value, str] = {}
+        # Layers by their constructors and the parameters of the graph that they are made from.
+        self._made: dict[Hashable, str] = {}
         # What the source calls the tensors of the state_dict, by their keys in a single class.
         self.sources: dict[str, str] = {}
         self._symbols: dict[str, Expr] = {}
@@ -237,15 +239,25 @@ class Export:
         result = self._bound[value] = Reference(self.number(value))
         return result
 
-    def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:
-        """Return the layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what
-        another layer has already is tied to it."""
+    def layer(
+        self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value],
+        made_from: Mapping[str, Value],
+    ) -> Expr:
+        """Return the layer of a node, by its attribute. `owned` are the graph's parameters among its tensors, the
+        others are `made_from` such. A layer that has all of it already is that of this node too; what another layer
+        has is tied to it."""
+        sources = {**owned, **made_from}
+        same = (constructor, *sources.items())
+        former = self.layers.get(self._made.get(same, ""))
+        if former is not None and _are_equal(former.tensors, tensors) and not all(map(_is_plain, sources.values())):
+            return Expr(f"self.{former.attribute}")
         name = layer_name(node)
         attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
         self.layers[attribute] = Layer(attribute, constructor, tensors)
+        self._made[same] = attribute
+        self.sources.update({f"{attribute}.{name}": value.name for name, value in sources.items()})
         for name, value in owned.items():
             key = f"{attribute}.{name}"
-            self.sources[key] = value.name
             other = self._owners.setdefault(value, key)
             if other is not key and not _is_plain(value):
                 self.ties.append(f"self.{key} = self.{other}")
@@ -316,6 +328,10 @@ class Export:
         decision = Decision(kind, node, text)
         if decision not in self.decisions:
             self.decisions.append(decision)
+
+
+def _are_equal(tensors: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> bool:
+    return all(tensor is others[name] or tensor.sha256() == others[name].sha256() for name, tensor in tensors.items())
 
 
 def _is_plain(value: Value) -> bool:

@@ -9,10 +9,13 @@ import pytest
 
 from graphir import Graph, Tensor, TensorType, Value
 from graphir.converters.pytorch import to_module
-from graphir.ops.activation import Relu, Sigmoid
+from graphir.ops.activation import Relu, Sigmoid, Tanh
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Abs, Add, Mul
+from graphir.ops.indexing import Gather
+from graphir.ops.linear import MatMul
 from graphir.ops.shape_parts import Concat
+from graphir.ops.slicing import Slice
 from graphir.padding import Explicit
 from graphir.types import DType, symbol
 from tests.converters.pytorch.running import need_torch, run_module, run_session
@@ -125,3 +128,33 @@ def test_a_long_network_of_stretches_inside_each_other_is_written() -> None:
         value = net.add(Add(), skip, net.add(Sigmoid(), value))
     net.graph.set_outputs([net.conv(value, "head")])
     to_module(net.graph).text("a test")
+
+
+def test_a_layer_that_is_used_again_is_one_layer() -> None:
+    """A cell of an unrolled network: its steps are taken where they are read."""
+    graph = Graph("net")
+    data = graph.add_input("data", TensorType(DType.FLOAT32, (symbol("N"), 20, 4)))
+    weight = graph.add_parameter("cell.weight", Tensor.of(DRAW.normal(size=(6, 2)).astype(np.float32)))
+    bias = graph.add_parameter("cell.bias", Tensor.of(DRAW.normal(size=2).astype(np.float32)))
+    steps = [graph.add(Gather(1), data, graph.constant(step, DType.INT64)) for step in range(20)]
+    state = graph.add(Slice(), steps[0], *(graph.constant([bound], DType.INT64) for bound in (0, 2, 1)))
+    for step in steps:
+        product = graph.add(MatMul(), graph.add(Concat(1), step, state), weight)
+        state = graph.add(Tanh(), graph.add(Add(), product, bias))
+    graph.set_outputs([state])
+    feed = DRAW.normal(size=(3, 20, 4)).astype(np.float32)
+    (found,), text = run_module(graph, [feed])
+    np.testing.assert_allclose(found, run_session(graph, {"data": feed})[0], rtol=0, atol=1e-5)
+    assert text.count("nn.Linear(6, 2)") == 1
+    # The first step is read twice.
+    assert text.count("torch.cat((x[:, ") == len(steps) - 1
+
+
+def test_layers_that_share_a_part_of_their_weights_are_tied() -> None:
+    net = Net("data")
+    value = net.inputs[0]
+    weight = net.graph.add_parameter("first.weight", Tensor.of(DRAW.normal(size=(4, 4, 1, 1)).astype(np.float32)))
+    for name in ("first", "second"):
+        bias = net.graph.add_parameter(f"{name}.bias", Tensor.of(DRAW.normal(size=4).astype(np.float32)))
+        value = net.add(Relu(), net.add(Conv((1, 1), (1, 1)), value, weight, bias, name=f"{name}/Conv"))
+    assert "        self.second.weight = self.first.weight\n" in net.check(value)
