@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, TypeAlias
 
 from graphir.graph import Value
@@ -23,7 +23,7 @@ class Pattern:
     number is a parameter with this one element, to the last digits of its dtype. `where` tests the operator.
     """
 
-    __slots__ = ("op", "operands", "where")
+    __slots__ = ("kinds", "op", "operands", "where")
 
     def __init__(
         self, op: type[Operator], *operands: Operand, where: Callable[[Any], bool] | None = None
@@ -31,6 +31,8 @@ class Pattern:
         self.op = op
         self.operands = operands
         self.where = where
+        # By operand: the operators that may compute it, NoneType for what no node computes.
+        self.kinds = [kinds for kinds in map(_kinds_of, operands) if kinds]
 
     @property
     def roots(self) -> frozenset[type[Operator]]:
@@ -48,6 +50,10 @@ class Pattern:
         if node is None or not isinstance(node.op, self.op) or len(node.inputs) != len(self.operands):
             return
         if self.where is None or self.where(node.op):
+            if self.kinds:
+                found = [None if each is None or each.producer is None else each.producer.op for each in node.inputs]
+                if not all(any(isinstance(op, kinds) for op in found) for kinds in self.kinds):
+                    return
             for order in permutations(node.inputs) if type(node.op) in COMMUTATIVE else (node.inputs,):
                 yield from _bind(tuple(zip(order, self.operands, strict=True)), names)
 
@@ -70,6 +76,16 @@ class Either(Pattern):
         """Yield the values by name for each way in which one of the patterns describes the value."""
         for pattern in self.patterns:
             yield from _bind(((value, pattern),), names)
+
+
+def _kinds_of(operand: Operand) -> tuple[type, ...]:
+    """Return the types of what may compute an operand, none where that may be anything."""
+    if isinstance(operand, Either):
+        kinds = [_kinds_of(pattern) for pattern in operand.patterns]
+        return tuple(chain(*kinds)) if all(kinds) else ()
+    if isinstance(operand, Pattern):
+        return (operand.op,)
+    return () if isinstance(operand, str) else (type(None),)
 
 
 def _bind(pairs: tuple[tuple[Value | None, Operand], ...], names: Names) -> Iterator[Names]:

@@ -38,7 +38,6 @@ def _parts(text: str) -> tuple[str, list[str], dict[str, str]] | None:
     return head, given, named
 
 
-@lru_cache(1 << 16)
 def skeleton(text: str) -> object:
     """Return what a layer's constructor has besides the numbers that may be arguments."""
     parts = _parts(text)

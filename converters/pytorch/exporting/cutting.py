@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
+from graphir.converters.pytorch.exporting.block_arguments import skeleton
 from graphir.converters.pytorch.exporting.expression import Expr
 from graphir.converters.pytorch.exporting.ordering import last_reads, reads_of, targets_of
 from graphir.converters.pytorch.exporting.pieces import LEAST_STATEMENTS, Piece
@@ -20,16 +21,17 @@ from graphir.converters.pytorch.exporting.state import Statement
 # has to live through more than: half, or less where there are several rows of blocks.
 MOST_CUTS = 12
 SHARES = (2, 4)
+# What a statement reads and assigns, and whether that is a size or device of an input.
+Row = tuple[tuple[int, ...], tuple[int, ...], bool]
 
 
 class Cutter:
     """Cuts the statements of a network with these outputs. `inputs` are what leads on at first; of several inputs each
-    may be read anywhere. `tied` are attributes that no block has alone, `kind_of` is equal for those that may be one of
-    a block."""
+    may be read anywhere. `tied` are attributes that no block has alone, `kind_of` says how one is made."""
 
     def __init__(
         self, statements: Sequence[Statement], outputs: Sequence[Expr], inputs: Sequence[int], tied: Iterable[str],
-        kind_of: Callable[[str], object],
+        kind_of: Callable[[str], str],
     ) -> None:
         self._statements, self._outputs, self._inputs, self._kind_of = statements, outputs, inputs, kind_of
         # What leads on: no size or device of an input.
@@ -37,6 +39,10 @@ class Cutter:
         # Attributes that are not a block's alone: statements in several pieces read them, or they are tied.
         self._shared = set(tied)
         self._forms: dict[object, int] = {}
+        # The numbers of forms of statements, and of attributes by how they are made.
+        self._codes: dict[object, int] = {}
+        # By the wiring of pieces: where these are cut.
+        self._ends: dict[object, list[int]] = {}
         names: set[str] = set()
         for statement in statements:
             attributes = statement.attributes if len(statement.attributes) < 2 else set(statement.attributes)
@@ -48,25 +54,22 @@ class Cutter:
         last = last_reads([statement.reads for statement in self._statements], self._outputs)
         return self.cut(self._statements, last, self._inputs)
 
-    def cut(
-        self, statements: Sequence[Statement], last: Mapping[int, int], live: Collection[int] = (),
-        context: Mapping[int, int] = MappingProxyType({}), start: int = 0,
+    def cut(self, statements: Sequence[Statement], last: Mapping[int, int], live: Collection[int] = ()) -> list[Piece]:
+        """Return the pieces of statements; `last` says where values are read last. `live` are the values of those
+        before that they read."""
+        rows = [(each.reads, each.targets, each.is_setting) for each in statements]
+        return self._between(statements, _ends(rows, last, live), last)
+
+    def _between(
+        self, statements: Sequence[Statement], ends: Iterable[int], last: Mapping[int, int], start: int = 0
     ) -> list[Piece]:
-        """Return the pieces of statements, the first of which has the place `start`; `last` says where values are read
-        last. `live` are the values of those before that they read. Those of the `context` count up to another place,
-        where no other value leads on."""
-        ends = {**last, **context}
+        """Return the pieces that end behind so many statements, the first of which has the place `start`."""
         pieces: list[Piece] = []
-        live, begin = set(live), 0
-        for place, statement in enumerate(statements):
-            live.difference_update([number for number in statement.reads if ends[number] <= start + place])
-            if not statement.is_setting:
-                given = [number for number in statement.targets if ends.get(number, -1) > start + place]
-                live.update([number for number in given if not (live and number in context)])
-            if len(live) <= 1 or place == len(statements) - 1:
-                part = statements[begin : place + 1]
-                begin = place + 1
-                pieces.append(self.piece(part, [n for n in targets_of(part) if last.get(n, -1) >= start + begin]))
+        begin = 0
+        for end in ends:
+            part = statements[begin:end]
+            pieces.append(self.piece(part, [n for n in targets_of(part) if last.get(n, -1) >= start + end]))
+            begin = end
         return pieces
 
     def refine(self, pieces: list[Piece]) -> list[Piece]:
@@ -92,35 +95,23 @@ class Cutter:
         return pieces
 
     def _refined(self, piece: Piece, start: int, last: Mapping[int, int]) -> list[Piece]:
-        """Return the parts of a piece that begins at this place. What nothing reads for more than half of it, as what a
-        U-Net hands across, leads on up to there."""
-        size = len(piece.statements)
-        places: dict[int, list[int]] = {number: [0] for number in piece.inputs}
-        for place, statement in enumerate(piece.statements):
-            for number in (*statement.reads, *statement.targets):
-                places.setdefault(number, []).append(place)
-        spans: dict[int, tuple[int, int, int]] = {}
-        for number, given in places.items():
-            ends = [*given, size] if last.get(number, -1) >= start + size else given
-            gap, begin = max([(after - before, -before) for before, after in pairwise(ends)], default=(0, 0))
-            spans[number] = ends[-1] - ends[0], gap, start - begin
-        inputs = [number for number in piece.inputs if number in self.computed]
-        before = 0
-        for share in SHARES:
-            context: dict[int, int] = {}
-            for number, (length, gap, end) in spans.items():
-                if gap * share > size:
-                    context[number] = end
-                elif length * share > size and 2 * gap <= length:
-                    context[number] = -1
-            if len(context) == before:
-                continue
-            before = len(context)
-            live = [n for n in inputs if n not in context] or [n for n in inputs if context[n] >= start]
-            parts = self.cut(piece.statements, last, live, context, start)
-            if len(parts) > 1:
-                return parts
-        return [piece]
+        """Return the parts of a piece that begins at this place: cut where others of the same wiring are."""
+        numbers = {number: place for place, number in enumerate(piece.inputs)}
+        rows: list[Row] = []
+        for statement in piece.statements:
+            reads, targets = (
+                tuple([numbers.setdefault(number, len(numbers)) for number in each])
+                for each in (statement.reads, statement.targets)
+            )
+            rows.append((reads, targets, statement.is_setting))
+        behind = start + len(rows)
+        leading = tuple([place for place, number in enumerate(piece.inputs) if number in self.computed])
+        read_behind = tuple([place for number, place in numbers.items() if last.get(number, -1) >= behind])
+        wiring = tuple(rows), len(piece.inputs), leading, read_behind
+        if wiring not in self._ends:
+            self._ends[wiring] = _inner_ends(*wiring)
+        ends = self._ends[wiring]
+        return self._between(piece.statements, ends, last, start) if len(ends) > 1 else [piece]
 
     def piece(self, statements: Sequence[Statement], exits: Iterable[int]) -> Piece:
         """Return the statements as a piece, which can be part of a block if it gives one value."""
@@ -140,13 +131,78 @@ class Cutter:
             return None
         numbers = {number: place for place, number in enumerate(inputs)}
         places = {name: place for place, name in enumerate(attributes)}
-        forms: list[object] = []
+        codes, form = self._codes, []
         for statement in statements:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
-            forms.append(statement.form)
-            forms.append(tuple([numbers[number] for number in statement.reads]))
-            forms.append(tuple([places[name] for name in statement.attributes]))
-        forms.append(numbers[output])
-        forms += [self._kind_of(name) for name in attributes]
-        return self._forms.setdefault(tuple(forms), len(self._forms))
+            form.append(codes[statement] if statement in codes else self._code(statement, statement.form))
+            form += [numbers[number] for number in statement.reads]
+            form += [places[name] for name in statement.attributes]
+        form.append(numbers[output])
+        made = [self._kind_of(name) for name in attributes]
+        form += [codes[text] if text in codes else self._code(text, skeleton(text)) for text in made]
+        return self._number(tuple(form))
+
+    def _number(self, form: object) -> int:
+        return self._forms.setdefault(form, len(self._forms))
+
+    def _code(self, key: object, form: object) -> int:
+        """Return the number of the form of a statement or of a text that makes an attribute, found once."""
+        self._codes[key] = code = self._number(form)
+        return code
+
+
+def _ends(
+    rows: Sequence[Row], last: Mapping[int, int], live: Iterable[int], context: Mapping[int, int] = MappingProxyType({})
+) -> list[int]:
+    """Return behind how many statements a single value leads on. Those of the `context` count up to another place than
+    where they are read last, where no other value leads on."""
+    until = {**last, **context} if context else last
+    live, ends = set(live), []
+    for place, (reads, targets, is_setting) in enumerate(rows):
+        for number in reads:
+            if until[number] <= place:
+                live.discard(number)
+        if not is_setting:
+            leads = bool(live)
+            for number in targets:
+                if until.get(number, -1) > place and not (leads and number in context):
+                    live.add(number)
+        if len(live) <= 1 or place == len(rows) - 1:
+            ends.append(place + 1)
+    return ends
+
+
+def _inner_ends(rows: Sequence[Row], inputs: int, leading: Sequence[int], read_behind: Iterable[int]) -> list[int]:
+    """Return where a piece is cut whose first numbers are so many inputs. What nothing reads for more than half of it,
+    as what a U-Net hands across, leads on up to there."""
+    size = len(rows)
+    places: dict[int, list[int]] = {number: [0] for number in range(inputs)}
+    last: dict[int, int] = {}
+    for place, (reads, targets, _) in enumerate(rows):
+        for number in (*reads, *targets):
+            places.setdefault(number, []).append(place)
+        last.update(dict.fromkeys(reads, place))
+    for number in read_behind:
+        last[number] = size
+        places[number].append(size)
+    spans: dict[int, tuple[int, int, int]] = {}
+    for number, given in places.items():
+        gap, begin = max([(after - before, -before) for before, after in pairwise(given)], default=(0, 0))
+        spans[number] = given[-1] - given[0], gap, -begin
+    before = 0
+    for share in SHARES:
+        context: dict[int, int] = {}
+        for number, (length, gap, end) in spans.items():
+            if gap * share > size:
+                context[number] = end
+            elif length * share > size and 2 * gap <= length:
+                context[number] = -1
+        if len(context) == before:
+            continue
+        before = len(context)
+        live = [n for n in leading if n not in context] or [n for n in leading if context[n] >= 0]
+        ends = _ends(rows, last, live, context)
+        if len(ends) > 1:
+            return ends
+    return [size]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments, skeleton
+from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments
 from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of, whole_scope
 from graphir.converters.pytorch.exporting.compose import Parameter
 from graphir.converters.pytorch.exporting.cutting import Cutter
@@ -207,9 +207,9 @@ class _Maker:
         statements[place + 1] = with_reference(statements[place + 1], source, number)
         return statements
 
-    def _kind_of(self, attribute: str) -> object:
-        """Return what an attribute has in common with those that may be the same one of a block."""
-        return "branch" if attribute in self._branches else skeleton(self._text_of(attribute))
+    def _kind_of(self, attribute: str) -> str:
+        """Return how an attribute is made, one text for all those that are absent in some uses."""
+        return "branch" if attribute in self._branches else self._text_of(attribute)
 
     def _text_of(self, attribute: str) -> str:
         """Return how an attribute is made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -98,20 +98,18 @@ def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list
     best: tuple[int, int, list[int]] | None = None
     sizes = [len(piece.statements) for piece in pieces]
     last = last_reads([piece.inputs for piece in pieces], outputs)
-    # By piece: the last one that reads what it gives.
-    reach = [
-        max([last.get(number, place) for number in piece.exits], default=place) for place, piece in enumerate(pieces)
-    ]
     for length, groups in _repeated_runs([piece.form for piece in pieces]):
         for starts in groups:
             first = starts[0]
             size = sum(sizes[first : first + length])
-            most = (len(starts) - 1) * size * WORTH_OF_SCOPE
-            if size < LEAST_STATEMENTS or (best is not None and most <= best[0]):
+            worth, least = size * WORTH_OF_SCOPE, 0 if best is None else best[0]
+            if size < LEAST_STATEMENTS or (len(starts) - 1) * worth <= least:
+                continue
+            if (len(_apart(starts, length)) - 1) * worth <= least:
                 continue
             if len({name for piece in pieces[first : first + length] for name in piece.attributes}) < LEAST_LAYERS:
                 continue
-            for alike in _by_wiring(pieces, reach, length, starts):
+            for alike in _by_wiring(pieces, last, length, starts):
                 places = _apart(alike, length)
                 is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
                 gain = (len(places) - 1) * size * (WORTH_OF_SCOPE if is_scope else 1)
@@ -121,15 +119,16 @@ def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list
 
 
 def _by_wiring(
-    pieces: Sequence[Piece], reach: Sequence[int], length: int, starts: Sequence[int]
+    pieces: Sequence[Piece], last: Mapping[int, int], length: int, starts: Sequence[int]
 ) -> Iterable[list[int]]:
     """Return runs of equal forms by what their pieces read of each other: those of which the last piece alone gives
     what is read behind them."""
     result: dict[object, list[int]] = defaultdict(list)
     for start in starts:
-        if max(reach[start : start + length - 1], default=0) < start + length:
+        run, end = pieces[start : start + length], start + length
+        if all(last.get(number, -1) < end for piece in run[:-1] for number in piece.exits):
             numbers: dict[int, int] = {}
-            read = [n for piece in pieces[start : start + length] for n in (*piece.inputs, *piece.exits)]
+            read = [n for piece in run for n in (*piece.inputs, *piece.exits)]
             result[tuple([numbers.setdefault(number, len(numbers)) for number in read])].append(start)
     return result.values()
 

@@ -93,7 +93,7 @@ class Statement:
         """Return what statements have in common that differ only in which values and attributes they read."""
         parts = (ATTRIBUTE.sub("self", self.text) if self.attributes else self.text).split(EDGE)
         del parts[1::3]
-        return (self.pattern, len(self.targets), *parts)
+        return (self.pattern, len(self.targets), len(self.attributes), *parts)
 
 
 class Layer(NamedTuple):
