@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tests.equivalence.case import Case, Input, case, data, param, values
 
 TABLE = param("weight", 7, 4)
@@ -77,6 +79,8 @@ CASES: tuple[Case, ...] = (
     case("_eye", "offset", N=3, M=4, k=1),
     case("_eye", "negative", N=4, M=3, k=-1),
     case("_linspace", "plain", start=0, stop=1, num=5),
+    case("_linspace", "one from infinity", start=math.inf, stop=2, num=1),
+    case("_linspace", "integers below the last", start=0, stop=1, num=50, dtype="int32"),
     case("_arange", "float64", start=0, stop=1, step=0.25, dtype="float64"),
     case("_zeros", "float16", shape=(3,), dtype="float16"),
     case("_full", "int32", shape=(2,), value=7, dtype="int32"),

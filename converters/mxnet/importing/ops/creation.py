@@ -111,11 +111,11 @@ def import_linspace(node: ImportNode) -> Value:
     if attrs["num"] < 0:
         node.refuse(f"num {attrs['num']}, expected 0 or more")
     node.charge(attrs["num"], "its range")
+    intervals = attrs["num"] - attrs["endpoint"]
     with np.errstate(invalid="ignore"):
-        numbers = np.linspace(attrs["start"], attrs["stop"], attrs["num"], endpoint=attrs["endpoint"])
-        if not math.isfinite(attrs["start"]):  # MXNet counts from there to the last one too
-            numbers[1:] = np.nan
-        return as_constant(node, numbers.astype(dtype_of(node).numpy()))
+        # MXNet counts up to the last one too, which numpy replaces by `stop`.
+        step = (attrs["stop"] - attrs["start"]) / intervals if intervals > 0 else 0.0
+        return as_constant(node, (attrs["start"] + step * np.arange(attrs["num"])).astype(dtype_of(node).numpy()))
 
 
 def import_eye(node: ImportNode) -> Value:
