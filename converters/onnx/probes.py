@@ -49,13 +49,14 @@ class Probes:
             name for node in graph.node if node.op_type == "Constant" for name in node.output
         }
         self._guarded = guarded
+        self._are_watched = results is not None
         self._measuring: list[list[Any]] = []
         self.wanted: dict[str, None] = {}
         self.sights: list[Sight] = [
             replace(sight, result=next(iter(node.output), ""))
             for node in graph.node
             if results is None or (node.output and node.output[0] in results)
-            for sight in (*self._of_node(node), *(() if results is None else self._of_operands(node)))
+            for sight in (*self._of_node(node), *(self._of_operands(node) if self._are_watched else ()))
         ]
 
     def addition(self) -> bytes:
@@ -88,7 +89,7 @@ class Probes:
             yield from self._saturates(kind, name, node.output[0])
         elif kind == "Gather":
             yield from self._table(node, name)
-        elif kind in ("Where", "If") and operands[0] not in self._constants:
+        elif kind in ("Where", "If") and (operands[0] not in self._constants or (kind == "If" and self._are_watched)):
             low, high = self._span(operands[0])
             yield Sight(kind, "a condition that is false", name, lambda values: bool(values[low] == 0), -1)
             yield Sight(kind, "a condition that is true", name, lambda values: bool(values[high] == 1))
@@ -98,12 +99,12 @@ class Probes:
         elif kind == "NonMaxSuppression":
             shape = self._shape(node.output[0])
             yield Sight(kind, "a box that is kept", name, lambda values: bool(values[shape][0] > 0))
-        elif kind == "Loop" and operands[0] and operands[0] not in self._constants:
+        elif kind == "Loop" and not self._are_watched and operands[0] and operands[0] not in self._constants:
             low, high = self._span(operands[0])
             yield Sight(kind, "more than one round", name, lambda values: bool(values[high] > 1))
 
     def _of_operands(self, node: Any) -> Iterator[Sight]:
-        """Of nodes that compare two operands: that the first one is smaller, larger, equal."""
+        """Of nodes that compare two operands: that the first one is smaller, larger, equal. Of loops: that they run."""
         name, kind, operands = node.name or node.output[0], node.op_type, list(node.input)
         if kind in COMPARES and len(operands) == 2:
             less, more = (self._any(operator, operands) for operator in ("Less", "Greater"))
@@ -113,6 +114,12 @@ class Probes:
             low, high = self._span(node.output[0])
             yield Sight(kind, "unequal numbers", name, lambda values: bool(values[low] == 0), -1)
             yield Sight(kind, "equal numbers", name, lambda values: bool(values[high] == 1))
+        elif kind == "Loop":
+            spans = [self._span(operand)[1] for operand in operands[:2] if operand]
+            yield Sight(kind, "a round", name, lambda values: all(values[high] > 0 for high in spans))
+        elif kind == "Scan":
+            scanned = self._shape(operands[-1])
+            yield Sight(kind, "a round", name, lambda values: bool(values[scanned].all()))
         elif kind == "Slice" and operands[2:] and self._constants.issuperset(operands[1:3]):
             whole, part = self._shape(operands[0]), self._shape(node.output[0])
             yield Sight(kind, "anything that is left", name, lambda values: bool(values[part].all()), -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.graph import Node, Value
 from graphir.ops.activation import Relu
+from graphir.ops.control import If
 from graphir.ops.elementwise import Add, Clip, Greater, GreaterOrEqual, Less, LessOrEqual, Max, Min, Mod
 from graphir.ops.slicing import Slice
 from graphir.ops.traits import ANY, POSITIVE, Decision, Rounding
@@ -86,6 +87,8 @@ def possible_sides(node: Node) -> set[int]:
     known: dict[Value, Range] = {}
     ranges = [range_of(value, known) for value in node.inputs if value is not None]
     match node.op:
+        case If() if (condition := node.inputs[0]) is not None and condition.tensor is not None:
+            return {BEYOND if condition.tensor.numpy().any() else BELOW}
         case Relu() | Mod():
             below, beyond = ZERO, ZERO
         case Clip():

@@ -19,7 +19,7 @@ REAL, WHOLE, IMAGE, STEPS = "float[N, 6] x", "int64[N, 5] x", "float[N, 3, 8, 8]
 WEIGHTS: dict[str, Any] = {
     "w0": DRAWN.standard_normal((6, 6)).astype(np.float32), "w1": DRAWN.standard_normal((6, 6)).astype(np.float32),
     "b": DRAWN.standard_normal(6).astype(np.float32), "table": DRAWN.standard_normal((11, 6)).astype(np.float32),
-    "zero": np.float32(0), "half": np.float32(0.5), "two": np.float32(2), "t": np.bool_(True),
+    "zero": np.float32(0), "huge": np.float32(1e9), "half": np.float32(0.5), "two": np.float32(2), "t": np.bool_(True),
     "i0": np.int64(0), "i1": np.int64(1), "i2": np.int64(2), "i3": np.int64(3), "i6": np.int64(6), "i7": np.int64(7),
     "i10": np.int64(10), "i11": np.int64(11), "last": np.int64(-1), "v0": np.array([0]), "v1": np.array([1]),
     "ends": np.array([100]), "all": np.array([2**63 - 1]), "h0": np.float16(0.5), "h1": np.float16(0.52),
@@ -56,6 +56,35 @@ def repeated(body: str, rounds: str = "i3") -> str:
     return inside(f"z = Loop ({rounds}, t, h) <{head} {{ {body} }}>")
 
 
+def rare(yes: str, no: str = "p = Neg(h)") -> str:
+    """An If between two products of which the first branch is taken for huge sums."""
+    return chosen(yes, no, "q = Greater(s, huge)")
+
+
+def usual(no: str) -> str:
+    """The same of which the second branch is taken for huge sums."""
+    return chosen("o = Neg(h)", no, "q = Less(s, huge)")
+
+
+def nested(yes: str) -> str:
+    """A branch of a branch that is taken for huge sums."""
+    inner = f"then_branch = e () => (float[N, 6] i) {{ {yes} }}, else_branch = f () => (float[N, 6] j) {{ j = Neg(h) }}"
+    return rare(f"r = Less(s, zero) o = If (r) <{inner}>")
+
+
+def rarely_repeated(body: str, starts: str) -> str:
+    """A Loop that has rounds for huge sums."""
+    head = "body = k (int64 i, bool c, float[N, 6] v) => (bool d, float[N, 6] o)"
+    return inside(f"s = ReduceSum<keepdims = 0>(h) q = Greater(s, huge) n = Cast<to = 7>(q) "
+                  f"z = Loop ({starts}, h) <{head} {{ d = Identity(c) {body} }}>")  # fmt: skip
+
+
+def scanned_none(body: str) -> str:
+    """A Scan over no rows."""
+    head = "body = k (float[N, 6] v, float[6] e) => (float[N, 6] o)"
+    return inside(f"s = Slice(h, v0, v0, v0) z = Scan (h, s) <num_scan_inputs = 1, {head} {{ {body} }}>")
+
+
 def looked_up(nodes: str) -> str:
     """A row of a table by an index that nodes compute."""
     return f"{nodes} e = Gather(table, z) y = ReduceMean<keepdims = 0>(e, v1)"
@@ -64,6 +93,18 @@ def looked_up(nodes: str) -> str:
 BOX = "float[1, 9, 4] boxes_in, float[1, 2, 9] scores_in"
 DIFFERING = {
     "another branch": Pair(chosen("o = Relu(h)", "p = Neg(h)"), chosen("o = Abs(h)", "p = Neg(h)")),
+    "a branch that is never taken": Pair(rare("o = Add(h, two)"), rare("o = Mul(h, two)")),
+    "a constant of such a branch": Pair(rare("o = Add(h, two)"), rare("o = Add(h, half)")),
+    "a node more in such a branch": Pair(rare("o = Add(h, two)"), rare("a = Relu(h) o = Add(a, two)")),
+    "a second branch that is never taken": Pair(usual("p = Add(h, two)"), usual("p = Mul(h, two)")),
+    "a branch of such a branch": Pair(nested("i = Add(h, two)"), nested("i = Mul(h, two)")),
+    "a loop without rounds": Pair(rarely_repeated("o = Add(v, two)", "n, t"),
+                                  rarely_repeated("o = Mul(v, two)", "n, t")),
+    "a loop that ends at once": Pair(rarely_repeated("o = Add(v, two)", "i3, q"),
+                                     rarely_repeated("o = Mul(v, two)", "i3, q")),
+    "a loop of no rounds": Pair(repeated("d = Identity(c) o = Add(s, two)", "i0"),
+                                repeated("d = Identity(c) o = Mul(s, two)", "i0")),
+    "a scan of nothing": Pair(scanned_none("o = Add(v, two)"), scanned_none("o = Mul(v, two)")),
     "a round more": Pair(repeated("d = Identity(c) o = Tanh(s)"), repeated("d = Identity(c) o = Tanh(s)", "i2")),
     "a round that ends": Pair(repeated("d = Identity(c) o = Mul(s, half)"),
                               repeated("d = Less(i, i1) o = Mul(s, half)")),
@@ -111,6 +152,11 @@ DIFFERING = {
 EQUAL = {
     "a condition negated": Pair(chosen("o = Relu(h)", "p = Neg(h)"),
                                 chosen("o = Neg(h)", "p = Relu(h)", "g = Greater(s, zero) q = Not(g)")),
+    "a branch that is never taken, and a node behind it": Pair(
+        rare("o = Add(h, two)").replace("y = MatMul(z", "a = Neg(z) y = MatMul(a"),
+        rare("o = Add(h, two)").replace("y = MatMul(z", "a = Sub(zero, z) y = MatMul(a")),
+    "a branch that is taken": Pair(rare("o = Add(h, two)"), rare("o = Add(h, two)", "p = Sub(zero, h)")),
+    "a body that runs": Pair(repeated("d = Identity(c) o = Neg(s)"), repeated("d = Identity(c) o = Sub(zero, s)")),
     "a loop unrolled": Pair(repeated("d = Identity(c) o = Tanh(s)"), inside("a = Tanh(h) c = Tanh(a) z = Tanh(c)")),
     "bounds one by one": Pair(looked_up("z = Clip(x, i0, i10)"), looked_up("a = Max(x, i0) z = Min(a, i10)"), WHOLE),
     "a limit one less": Pair("a = Less(x, i7) y = Cast<to = 1>(a)",

@@ -103,23 +103,29 @@ class Sides:
         for row in self.difference.rows:
             if row.status is not Status.SAME:
                 for node in (row.left, row.right):
+                    while node is not None and node.graph in self.holders:
+                        node = self.holders[node.graph]
                     if node is not None:
-                        found.setdefault(self._outermost(node, row), row)
+                        found.setdefault(node, row)
+        return found
+
+    @cached_property
+    def holders(self) -> Mapping[Graph | None, Node]:
+        """The node that holds each body of either graph. Only where there are graphs."""
+        assert self.graphs is not None
+        found: dict[Graph | None, Node] = {}
+        pending = list(self.graphs)
+        while pending:
+            for node in pending.pop().nodes:
+                for body in node.subgraphs:
+                    found[body] = node
+                pending += node.subgraphs
         return found
 
     def rows_of(self, nodes: Iterable[Node | None]) -> list[Row]:
         """Return the rows in which nodes differ, each once."""
         rows = [self.rows[node] for node in nodes if node is not None and node in self.rows]
         return list({id(row): row for row in rows}.values())
-
-    def _outermost(self, node: Node, row: Row) -> Node:
-        """Return the node of the main graph that a node of a subgraph lies in."""
-        assert self.graphs is not None
-        if not row.place:
-            return node
-        name = row.place.partition("[")[0]
-        graph = self.graphs[0] if node is row.left else self.graphs[1]
-        return next((held for held in graph.nodes if held.name == name), node)
 
     @cached_property
     def values(self) -> Mapping[Value, Value]:

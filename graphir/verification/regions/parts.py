@@ -191,7 +191,7 @@ Results = dict[str, Array]
 class CutCandidate:
     """Runs parts of a model between values that are fed and values that are wanted, without optimisations.
 
-    Of the nodes whose first results are `watched` it notes in `reached` which sides of their decisions numbers led to.
+    Of the nodes whose first results are `watched`, `reached` are the sides of decisions that the last run led to.
     """
 
     def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array]) -> None:
@@ -227,7 +227,7 @@ class CutCandidate:
         where a part does not run."""
         session, inputs, probes = self._part(fed, wanted, feeds)
         results = session.run(inputs)
-        self.reached |= {(sight.result, sight.way) for sight in probes.sights if sight.reached(results)}
+        self.reached = {(sight.result, sight.way) for sight in probes.sights if sight.reached(results)}
         return results
 
     def run_moved(

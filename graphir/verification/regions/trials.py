@@ -34,7 +34,7 @@ from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
 
-from .decisions import Decisions, is_decision
+from .decisions import Decisions, Reached, is_decision
 from .judge import Judgement, Regions, judge
 from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, ways_for
@@ -61,13 +61,15 @@ class Tried:
 @dataclass(eq=False)
 class _Trial:
     """Parts with their rows of the diff, the edges whose numbers may be others, the ways to draw these, and by way what
-    came of it: nothing where all of the reference's results are infinite or NaN."""
+    came of it: nothing where all of the reference's results are infinite or NaN. `reached` are the sides of decisions
+    that runs with equal results led to."""
 
     segment: Segment
     rows: Sequence[Row]
     free: Sequence[Value]
     ways: Sequence[Way]
     results: list[tuple[Way, Result]] = field(default_factory=list)
+    reached: set[Reached] = field(default_factory=set)
 
     @property
     def is_single(self) -> bool:
@@ -143,12 +145,15 @@ class _Trials:
         self._reference.release()
         self._regions.cut.release()
         told = {id(row) for trial in settled if self._sentence(trial) for row in trial.rows}
+        reached = {side for trial in settled if not self._sentence(trial) for side in trial.reached}
         said = dict.fromkeys([*self._hidden(), *filter(None, map(self._sentence, settled))])
-        open_ones = [self._undecided(decisions, sets, told) for decisions in self._decisions]
-        said |= dict.fromkeys(sentence for sentences in open_ones for sentence in sentences)
+        for decisions in self._decisions:
+            open_rows = {id(row): (row, why) for row, why in decisions.open_rows(sets, reached) if id(row) not in told}
+            undecided = [f"{self._names([row])}, {why}" for row, why in open_rows.values()]
+            said |= dict.fromkeys(undecided[:MOST_HIDDEN])
         notes = [
-            f"{self._names([self._sides.rows[node]])}: {sight.way} cannot occur, by the range of what it reads"
-            for decisions in self._decisions for node, sight in decisions.impossible
+            f"{self._names([row])}: {sight.way} cannot occur, by the range of what it reads"
+            for decisions in self._decisions for row, sight in decisions.impossible
         ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
         overflows = any(trial.differs is not None and trial.differs.is_steep for trial in settled)
@@ -161,15 +166,6 @@ class _Trials:
             named = "" if segment is None else self._names(self._rows(segment))
             named = named or self._regions.known.names[value]
             yield f"{named}, which differs and shows in nothing behind it {HERE}"
-
-    def _undecided(self, decisions: Decisions, sets: Sequence[Made], told: Collection[int]) -> list[str]:
-        """Say which nodes of a model differ and decide something, one side of which nothing led to."""
-        sentences = {}
-        for node, sight, reason in decisions.open_sides(sets):
-            row = self._sides.rows[node]
-            if id(row) not in told:
-                sentences[id(row)] = f"{self._names([row])}, which decides: {sight.way} {reason}"
-        return list(sentences.values())[:MOST_HIDDEN]
 
     def _trials(self, values: Sequence[Value]) -> list[_Trial]:
         """Return the parts that end with these values and of which a node differs."""
@@ -276,6 +272,9 @@ class _Trials:
                 moved = cut.run_moved(theirs, names, feeds=feeds) if moved is None else moved
                 if moved:
                     result = self._graded(trial, array, theirs_alone, moved[self._regions.name(end)])
+            if isinstance(result, Comparison) and result.verdict.passes:
+                for decisions, nodes in zip(self._decisions, trial.segment.nodes, strict=True):
+                    trial.reached |= decisions.reached(nodes)
             results.append(result)
         return_memory_of([*arrays.values(), *expected.values(), *found.values()])
         return results
