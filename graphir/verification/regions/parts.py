@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphir.analysis.channels import Order, channel_moves, channel_order
+from graphir.analysis.channels import Order, channel_order
 from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
 from graphir.inputs.draws import perturbed
@@ -366,12 +366,6 @@ def typed(array: Array, like: Value) -> Array:
     if dtype is None or array.dtype == dtype:
         return array
     return (np.rint(array) if dtype.kind in "iu" and array.dtype.kind == "f" else array).astype(dtype)
-
-
-def is_symmetric(array: Array) -> bool:
-    """Return whether moving the channels changes nothing, so that no numbers tell where they are."""
-    moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
-    return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
 
 
 def has_computed_indices(node: Node) -> bool:

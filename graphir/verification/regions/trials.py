@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graphir.analysis.changes import node_names, row_text
+from graphir.analysis.channels import channel_moves
 from graphir.analysis.diff import Row
 from graphir.analysis.ranges import range_of
 from graphir.arrays import Array
@@ -36,7 +37,7 @@ from graphir.verification.running.slices import return_memory_of
 
 from .decisions import Decisions, Reached, is_decision
 from .judge import Judgement, Regions, judge
-from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, is_symmetric, unmoved
+from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, unmoved
 from .ways import HERE, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
@@ -195,7 +196,7 @@ class _Trials:
         nothing of which it is not known where the candidate has the channels."""
         if array.dtype.kind not in "fiubV" or not array.size:
             return False
-        return edge.producer is None or not (edge in self._sizes or is_symmetric(array))
+        return edge.producer is None or not (edge in self._sizes or _is_symmetric(array))
 
     def _run(self, trials: Sequence[_Trial], until: float = math.inf) -> None:
         """Run parts in all of their ways: in each pass those that want the same of the edges that they share."""
@@ -351,3 +352,9 @@ def _is_exact(trial: _Trial, array: Array) -> bool:
     """Return whether rounding is no excuse: one node decides about whole numbers, or no node rounds."""
     is_whole = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
     return is_whole or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
+
+
+def _is_symmetric(array: Array) -> bool:
+    """Return whether moving the channels changes nothing, so that no numbers tell where they are."""
+    moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
+    return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
