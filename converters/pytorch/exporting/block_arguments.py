@@ -12,6 +12,8 @@ from graphir.converters.pytorch.exporting.state import ATTRIBUTE
 
 # What a layer has where nothing is stated: options that only some uses of a block state are arguments with these.
 DEFAULTS = {"stride": "1", "padding": "0", "dilation": "1", "groups": "1", "output_padding": "0"}
+# What says whether a use has a layer that not all of them have.
+FLAG = "project"
 NUMBERED = re.compile(r"\bnumber(_\d+)?\b")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?|\([\d, ]+\)")
 ORDER = ("stride", "padding", "output_padding", "dilation", "groups", "bias", "eps", "momentum", "dtype")
@@ -58,6 +60,7 @@ class _Arguments:
         self.values: dict[str, list[str]] = {}
         self._names = Names()
         self._roles: dict[str, list[str]] = {}
+        self._flags: dict[str, list[str]] = {}
 
     def text(self, values: Sequence[str | None], role: str) -> str:
         """Return a number in each use (None where it does not matter) as the class writes it."""
@@ -75,6 +78,13 @@ class _Arguments:
         self.values[name] = [value if value is not None else DEFAULTS.get(role, "0") for value in values]
         return name
 
+    def flag(self, values: list[str]) -> str:
+        """Return the argument that says in which uses a class has a layer."""
+        name = next((name for name, others in self._flags.items() if others == values), "")
+        if not name:
+            name = f"{FLAG}_{len(self._flags) + 1}" if self._flags else FLAG
+            self._flags[name] = values
+        return name
 
     def named(self, lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
         """Return the arguments and the texts that use them, with names that say what they are. Of several numbers of
@@ -88,9 +98,8 @@ class _Arguments:
             inner = [name for name, text in wanted.items() if text == role][:-1]
             wanted |= dict.fromkeys(inner, plain)
         new = {name: names.take(text, "number") for name, text in wanted.items()}
-        new |= {name: name for name in self.values if name not in new}
         texts = [NUMBERED.sub(lambda met: new.get(met[0], met[0]), text) for text in lines]
-        return {new[name]: numbers for name, numbers in self.values.items()}, texts
+        return {new[name]: numbers for name, numbers in self.values.items()} | self._flags, texts
 
 
 def block_arguments(
@@ -113,13 +122,19 @@ def block_arguments(
             _constructor([layers[index] if layers else None for layers in inner], result)
             for index in range(max(map(len, inner)))
         ]
-        layer_text = layers[0] if len(layers) == 1 else f"nn.Sequential({', '.join(layers)})"
-        if all(inner):
-            lines[place] = layer_text
+        if all(inner) or not any(inner):
+            lines[place] = as_one(layers)
             continue
-        result.values["project"] = [str(bool(layers)) for layers in inner]
-        lines[place] = f"nn.Identity()\nif project:\n    self.SHORTCUT = {layer_text}"
+        flag = result.flag([str(bool(layers)) for layers in inner])
+        lines[place] = f"nn.Identity()\nif {flag}:\n    self.SHORTCUT = {as_one(layers)}"
     return result.named(lines)
+
+
+def as_one(layers: Sequence[str]) -> str:
+    """Return the constructor of layers that follow each other, as one layer."""
+    if not layers:
+        return "nn.Identity()"
+    return layers[0] if len(layers) == 1 else f"nn.Sequential({', '.join(layers)})"
 
 
 def _constructor(uses: Sequence[str | None], arguments: _Arguments) -> str:
@@ -154,4 +169,4 @@ def given_arguments(arguments: Mapping[str, Sequence[str]], place: int) -> Itera
 
 def default_of(argument: str) -> str | None:
     """Return the default of a block's argument, None for one that has to be stated."""
-    return "False" if argument == "project" else DEFAULTS.get(argument)
+    return "False" if argument.startswith(FLAG) else DEFAULTS.get(argument)

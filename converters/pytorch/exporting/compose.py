@@ -211,9 +211,10 @@ class Body:
         yield from names
 
     def _free_name(self, wanted: Iterable[str], place: int = -1) -> str:
-        """Return the first of the names that no value has which is read behind this statement."""
+        """Return the first of the names, as identifiers, that no value has which is read behind this statement: a part
+        of a name may be a number or a keyword."""
         last = "value"
-        for name in wanted:
+        for name in filter(None, map(identifier, wanted)):
             if name != CHAIN:
                 last = name
             if name not in OF_FILE and self._is_free(name, place):

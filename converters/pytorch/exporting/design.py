@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments
+from graphir.converters.pytorch.exporting.block_arguments import as_one, block_arguments, given_arguments, skeleton
 from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of, whole_scope
 from graphir.converters.pytorch.exporting.compose import Parameter
 from graphir.converters.pytorch.exporting.cutting import Cutter
@@ -90,6 +90,7 @@ class _Maker:
         self._classes: list[ClassDesign] = []
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
+        self._branch_kinds: dict[str, str] = {}
         # The keys of attributes that are inside others, and by these which they are.
         self._prefixes: dict[str, str] = {}
         self._inside: dict[str, list[str]] = {}
@@ -136,11 +137,11 @@ class _Maker:
 
     def _unify_branches(self, pieces: list[Piece]) -> list[Piece]:
         """Return the pieces once those have one form that differ only by layers on a second path of their input, as a
-        projection of the shortcut: these layers become one attribute, which is an nn.Identity where there are none."""
+        projection of the shortcut: these, of one kind, become one attribute, an nn.Identity where there are none."""
         plain: dict[object, list[int]] = defaultdict(list)
         for index, piece in enumerate(pieces):
             plain[piece.form].append(index)
-        done: dict[object, int] = {}
+        done: dict[object, str] = {}
         edits: dict[int, list[Statement]] = {}
         for index, piece in enumerate(pieces):
             for branch in branches_of(piece):
@@ -148,12 +149,14 @@ class _Maker:
                 inputs, attributes = reads_of(rest, set(targets_of(rest)))
                 form = self._cutter.form(rest, inputs, attributes, piece.output)
                 partners = [] if form is None or index in edits else plain.get(form, [])
-                if partners:
-                    edits[index] = self._with_shortcut(piece, branch)
+                kinds = [skeleton(self._text_of(statement.attributes[0])) for statement in branch.statements]
+                kind = f"branch of {form}: {kinds}"
+                if partners and done.get(form, kind) == kind:
+                    edits[index] = self._with_shortcut(piece, branch, kind)
                     if form not in done:
-                        done[form] = branch.reader
+                        done[form] = kind
                         edits |= {
-                            partner: self._with_identity(pieces[partner], branch.reader)
+                            partner: self._with_identity(pieces[partner], branch.reader, kind)
                             for partner in partners if partner not in edits
                         }  # fmt: skip
                     break
@@ -183,24 +186,25 @@ class _Maker:
             self._prefixes[name] = key + self._prefixes.get(name, name).removeprefix(attribute)
             outer.append(name)
 
-    def _with_shortcut(self, piece: Piece, branch: Branch) -> list[Statement]:
+    def _with_shortcut(self, piece: Piece, branch: Branch, kind: str) -> list[Statement]:
         """Return a piece's statements with the layers of a branch as one attribute, whose call comes first."""
         attributes = [statement.attributes[0] for statement in branch.statements]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [self._layers[name].constructor for name in attributes]
-        self._put_layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", attributes)
+        self._branch_kinds[attribute] = kind
+        self._put_layer(attribute, as_one(self._branches[attribute]), attributes)
         for index, name in enumerate(attributes):
             self._move(name, attribute if len(attributes) == 1 else f"{attribute}.{index}")
         call = Statement((branch.output,), f"self.{attribute}({Reference(branch.source)})", names=("shortcut",))
         return [call, *(statement for statement in piece.statements if statement not in branch.statements)]
 
-    def _with_identity(self, piece: Piece, place: int) -> list[Statement]:
+    def _with_identity(self, piece: Piece, place: int, kind: str) -> list[Statement]:
         """Return a piece's statements, of which what reads its input at a place reads it through an attribute that
         changes nothing."""
         (source, *_) = piece.inputs
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         number = self._export.new_number()
-        self._branches[attribute] = []
+        self._branches[attribute], self._branch_kinds[attribute] = [], kind
         self._put_layer(attribute, "nn.Identity()", ())
         call = Statement((number,), f"self.{attribute}({Reference(source)})", names=("shortcut",))
         statements = [call, *piece.statements]
@@ -208,8 +212,8 @@ class _Maker:
         return statements
 
     def _kind_of(self, attribute: str) -> str:
-        """Return how an attribute is made, one text for all those that are absent in some uses."""
-        return "branch" if attribute in self._branches else self._text_of(attribute)
+        """Return how an attribute is made; of one that is absent in some uses what they have in common."""
+        return self._branch_kinds.get(attribute) or self._text_of(attribute)
 
     def _text_of(self, attribute: str) -> str:
         """Return how an attribute is made."""
@@ -231,7 +235,8 @@ class _Maker:
             is_next = starts[place + 1] == starts[place] + length and last[use.output] < starts[place + 1] + length
             ends[place] = not (is_next and scopes[place] == scopes[place + 1] and _follows(use, following))
         groups = Counter(scope for scope, is_end in zip(scopes, ends, strict=True) if is_end)
-        taken = Names({*OF_MODULES, *self._layers, *self._stored})
+        # A branch that is part of a block by now keeps its name: what is known of it is known by that.
+        taken = Names({*OF_MODULES, *self._layers, *self._stored, *self._branches})
         for place, (start, use) in enumerate(zip(starts, uses, strict=True)):
             result += pieces[done:start]
             done = start + length
