@@ -33,7 +33,7 @@ class FlowNetwork:
 
         Costs a walk over the network for each length of a path that is filled, and one for each unit of the cut.
 
-        >>> network = Network()
+        >>> network = FlowNetwork()
         >>> middle = network.add_vertex()
         >>> network.connect(SOURCE, middle, 3)
         >>> network.connect(middle, SINK, 2)

@@ -43,7 +43,7 @@ class Held:
     def nbytes(self) -> int:
         """The bytes that it takes, the last one whole.
 
-        >>> Held("mask", 3, 4, Kind.ACTIVATION).nbytes
+        >>> Held("mask", 3, 4, TensorKind.ACTIVATION).nbytes
         2
         """
         return (self.elements * self.bits + 7) // 8
