@@ -32,8 +32,8 @@ def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | 
     if weight is None:
         return stated or None
     if len(weight) < 3:
-        found = format_shape(weight)
-        raise ShapeError(f"W has the shape {found}, expected two axes of channels and one or more spatial ones")
+        expected = "two axes of channels and at least one spatial axis"
+        raise ShapeError(f"W has the shape {format_shape(weight)}, expected {expected}")
     if not stated:
         return weight[2:]
     if len(stated) != len(weight) - 2:

@@ -51,8 +51,9 @@ class Pattern:
             return
         if self.where is None or self.where(node.op):
             if self.kinds:
-                found = [None if each is None or each.producer is None else each.producer.op for each in node.inputs]
-                if not all(any(isinstance(op, kinds) for op in found) for kinds in self.kinds):
+                producers = [None if value is None else value.producer for value in node.inputs]
+                ops = [None if producer is None else producer.op for producer in producers]
+                if not all(any(isinstance(op, kinds) for op in ops) for kinds in self.kinds):
                     return
             for order in permutations(node.inputs) if type(node.op) in COMMUTATIVE else (node.inputs,):
                 yield from _bind(tuple(zip(order, self.operands, strict=True)), names)

@@ -26,12 +26,12 @@ def test_a_shared_weight_counts_once() -> None:
     y = graph.add(Gemm(), x, shared, bias, name="first")
     graph.set_outputs([graph.add(Gemm(), y, shared, name="second")])
     held = {"w": (8, 8), "b": (8,), "old": (5,)}
-    found = summarize(graph, {name: Tensor.of(np.zeros(shape, np.float32)) for name, shape in held.items()})
-    counted = [(layer.name, layer.parameters, layer.shared) for layer in found.layers]
+    summary = summarize(graph, {name: Tensor.of(np.zeros(shape, np.float32)) for name, shape in held.items()})
+    counted = [(layer.name, layer.parameters, layer.shared) for layer in summary.layers]
     assert counted == [("first", 72, 0), ("second", 0, 64)]
-    assert (found.parameters, found.parameter_bytes) == (72, 288)
-    assert found.macs == 2 * 2 * 8 * 8
-    assert (found.unused, found.unused_parameters) == (("old",), 5)
+    assert (summary.parameters, summary.parameter_bytes) == (72, 288)
+    assert summary.macs == 2 * 2 * 8 * 8
+    assert (summary.unused, summary.unused_parameters) == (("old",), 5)
 
 
 def test_symbolic_sizes_stay_in_the_macs() -> None:
@@ -56,8 +56,8 @@ def test_parameters_of_a_graph_that_was_built_count() -> None:
     parameter = graph.add_parameter("w", Tensor.of(np.ones((8, 4), np.float32)))
     graph.set_outputs([graph.add(Gemm(), x, parameter)])
     assert weights(graph) == {"w": parameter.tensor}
-    found = summarize(graph, weights(graph))
-    assert (found.parameters, found.parameter_bytes, found.unused) == (32, 128, ())
+    summary = summarize(graph, weights(graph))
+    assert (summary.parameters, summary.parameter_bytes, summary.unused) == (32, 128, ())
 
 
 def test_parameters_without_a_shape_are_named() -> None:
@@ -66,9 +66,9 @@ def test_parameters_without_a_shape_are_named() -> None:
     unknown = graph.add_parameter("w")
     unknown.sources = ("w",)
     graph.set_outputs([graph.add(Gemm(), x, unknown)])
-    found = summarize(graph)
-    assert found.unsized == ("w",)
-    assert found.macs is None
+    summary = summarize(graph)
+    assert summary.unsized == ("w",)
+    assert summary.macs is None
 
 
 def test_two_parameters_that_are_one_weight_of_the_source_count_once() -> None:
@@ -77,9 +77,9 @@ def test_two_parameters_that_are_one_weight_of_the_source_count_once() -> None:
     first, second = weight(graph, "w", 8, 8), weight(graph, "w_1", 8, 8)
     second.sources = ("w",)
     graph.set_outputs([graph.add(Gemm(), graph.add(Gemm(), x, first, name="a"), second, name="b")])
-    found = summarize(graph, {"w": Tensor.of(np.zeros((8, 8), np.float32))})
-    assert [(layer.parameters, layer.shared) for layer in found.layers] == [(64, 0), (0, 64)]
-    assert found.parameters == 64
+    summary = summarize(graph, {"w": Tensor.of(np.zeros((8, 8), np.float32))})
+    assert [(layer.parameters, layer.shared) for layer in summary.layers] == [(64, 0), (0, 64)]
+    assert summary.parameters == 64
 
 
 def test_what_the_source_computes_from_nothing_is_no_parameter() -> None:

@@ -179,33 +179,33 @@ def test_rich_is_imported_where_a_table_is_drawn(digits: Path) -> None:
 def progress(
     *counts: Count, steps: tuple[str, ...] = (), width: int | None = None, text: str = "reading m"
 ) -> ProgressLine:
-    made = ProgressLine(steps, width)
-    made.stop()
-    made.begin(text)
+    bar = ProgressLine(steps, width)
+    bar.stop()
+    bar.begin(text)
     for count in counts:
-        made.count(count)
-    return made
+        bar.count(count)
+    return bar
 
 
 def test_progress_says_steps_counts_and_what_is_left() -> None:
-    made = progress(Count("node", 0, 40), Count("node", 10, 40), steps=("reading", "writing"))
-    assert made.line(made._counting + 5).startswith("step 1 of 2: reading m, node 11 of 40, about 15 s left ... ")
-    assert "left" not in made.line(made._counting + 0.5)
-    made.count(Count("node", 39, 40))
-    made.begin("building the graph")
-    assert made.line(made._counting).startswith("step 1 of 2: building the graph ... ")
-    made.begin("writing x")
-    assert made.line(made._counting).startswith("step 2 of 2: writing x ... ")
+    bar = progress(Count("node", 0, 40), Count("node", 10, 40), steps=("reading", "writing"))
+    assert bar.line(bar._counting + 5).startswith("step 1 of 2: reading m, node 11 of 40, about 15 s left ... ")
+    assert "left" not in bar.line(bar._counting + 0.5)
+    bar.count(Count("node", 39, 40))
+    bar.begin("building the graph")
+    assert bar.line(bar._counting).startswith("step 1 of 2: building the graph ... ")
+    bar.begin("writing x")
+    assert bar.line(bar._counting).startswith("step 2 of 2: writing x ... ")
 
 
 def test_what_is_counted_inside_does_not_take_over() -> None:
-    made = progress(Count("model", 2, 9), Count("node", 5, 70))
-    assert ", model 3 of 9" in made.line(made._counting)
-    made.begin("checking the fourth")
-    assert ", model 3 of 9" in made.line(made._counting)
+    bar = progress(Count("model", 2, 9), Count("node", 5, 70))
+    assert ", model 3 of 9" in bar.line(bar._counting)
+    bar.begin("checking the fourth")
+    assert ", model 3 of 9" in bar.line(bar._counting)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_progress_stays_on_its_line(width: int) -> None:
-    made = progress(Count("node", 3, 1000), width=width, text="reading " + "a/long/path/" * 20)
-    assert len(made.line(made._counting + 100)) < width
+    bar = progress(Count("node", 3, 1000), width=width, text="reading " + "a/long/path/" * 20)
+    assert len(bar.line(bar._counting + 100)) < width

@@ -27,7 +27,7 @@ test_results = good(GOOD)
 
 
 BAD = (
-    (Conv(), "f[2,8] f[4,8]", "W has the shape .4, 8., expected two axes of channels and one or more spatial ones"),
+    (Conv(), "f[2,8] f[4,8]", "W has the shape .4, 8., expected two axes of channels and at least one spatial axis"),
     (Conv((5, 5)), "f[1,2,3,3] f[4,2,5,5]", "no window fits: size 3, kernel 5"),
     (Conv((3, 3)), "f[1,2,5,5] f[4,3,3,3]", "X has 2 channels, but W .* takes 3"),
     (Conv((3, 3)), "f[1,2,5] f[4,2,3,3]", "expected 4 axes"),

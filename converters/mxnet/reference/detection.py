@@ -157,10 +157,10 @@ def unsuppressed(
 ) -> Array:
     """Return which boxes, the best one first, do not overlap a better one of their class that is kept."""
     kept = np.ones(len(boxes), bool)
-    for place in range(len(boxes)):
-        if kept[place]:
-            worse = place + 1 + np.flatnonzero(kept[place + 1 :] & (classes[place + 1 :] == classes[place]))
-            kept[worse] = ~beyond(overlap(boxes[place], boxes[worse]), threshold)
+    for index in range(len(boxes)):
+        if kept[index]:
+            worse = index + 1 + np.flatnonzero(kept[index + 1 :] & (classes[index + 1 :] == classes[index]))
+            kept[worse] = ~beyond(overlap(boxes[index], boxes[worse]), threshold)
     return kept
 
 

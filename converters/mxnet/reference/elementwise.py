@@ -47,7 +47,7 @@ def modulo(left: Array, right: Array) -> Array:
 
 
 def in_single(function: Binary, left: Array, right: Array) -> Array:
-    """A function that takes integers as float32 and drops the result's fraction."""
+    """Apply a function that takes integers as float32 and drops the result's fraction."""
     if left.dtype.kind == "f":
         return function(left, right)
     return function(left.astype(np.float32), right.astype(np.float32)).astype(left.dtype)
@@ -97,13 +97,13 @@ def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) 
 
 
 def elementwise(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
-    """An operator that wants equal shapes."""
+    """Apply an operator that wants equal shapes."""
     require(left.shape == right.shape, f"shapes {left.shape} and {right.shape} must be equal")
     return computed(function, left, right, left.dtype)
 
 
 def broadcasting(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
-    """An operator that broadcasts operands of equal rank."""
+    """Apply an operator that broadcasts operands of equal rank."""
     return computed(function, left, right, left.dtype)
 
 
@@ -117,7 +117,7 @@ def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
 
 
 def with_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool=False) -> Array:
-    """An operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
+    """Apply an operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
 
     The scalar is converted to the dtype of the computation, which is that of the result.
     """

@@ -19,7 +19,7 @@ AT_ONCE = 1 << 12
 
 
 def scalar_function(function: Callable[[float], float], data: Array) -> Array:
-    """Return a function of one float applied to each element, in float64."""
+    """Return what a function of one float gives for each element, in float64."""
     return np.array([function(float(value)) for value in data.ravel()], np.float64).reshape(data.shape)
 
 
@@ -172,7 +172,7 @@ def sigmoid_of_integers(data: Array) -> Array:
 
 
 def unary(name: str, function: Unary, attrs: Attributes, data: Array) -> Array:
-    """An operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
+    """Apply the function to each element and keep the dtype: integers drop the fraction."""
     require(data.dtype != np.bool_ or name not in NOT_OF_TRUTHS, f"{name} of {data.dtype}")
     wide, chosen = data, function
     if data.dtype.kind in "iu" and name == "sigmoid":

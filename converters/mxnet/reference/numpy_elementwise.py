@@ -31,7 +31,7 @@ def is_float(*arrays: Array) -> bool:
 def of_mixed(
     function: Binary, of_bool: Binary | None, attrs: Attributes, left: Array, right: Array, *, integers: bool=True
 ) -> Array:
-    """A function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
+    """Apply a function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
     dtype = common(left, right)
     taken = integers or left.dtype == right.dtype or left.shape != right.shape or is_float(left, right)
     require(taken, f"{left.dtype} and {right.dtype}")
@@ -70,25 +70,25 @@ def divide_scalar(attrs: Attributes, data: Array, *, swapped: bool) -> Array:
 
 
 def compare(function: Callable[[Array, Array], Array], attrs: Attributes, left: Array, right: Array) -> Array:
-    """A comparison of two arrays of one dtype, which gives bool."""
+    """Apply a comparison of two arrays of one dtype, which gives bool."""
     require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
     return np.asarray(function(left, right))
 
 
 def compare_scalar(function: Callable[[Array, Array], Array], attrs: Attributes, data: Array) -> Array:
-    """A comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
+    """Apply a comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
     dtype = data.dtype if data.dtype.kind == "b" else scalar_dtype(attrs, data)
     return np.asarray(function(data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype)))
 
 
 def of_floats(function: Binary, attrs: Attributes, left: Array, right: Array) -> Array:
-    """A function of two arrays of one floating dtype."""
+    """Apply a function of two arrays of one floating dtype."""
     require(left.dtype == right.dtype and left.dtype.kind == "f", f"{left.dtype} and {right.dtype}")
     return computed(function, left, right, left.dtype)
 
 
 def without_bool(function: Reference, attrs: Attributes, data: Array) -> Array:
-    """The operator of anything but bool."""
+    """Apply the operator to anything but bool."""
     require(data.dtype.kind != "b", "bool, which MXNet refuses")
     result = function(attrs, data)
     assert not isinstance(result, tuple)

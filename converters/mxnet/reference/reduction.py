@@ -46,7 +46,7 @@ def shaped(result: Array) -> Array:
 def reduction(
     function: Callable[..., Any], attrs: Attributes, data: Array, *, of_bool: Callable[..., Any] | None=None
 ) -> Array:
-    """An operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
+    """Apply an operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
     axes = reduced_axes(attrs, data.ndim)
     wide = data.astype(np.int32 if data.dtype.kind == "b" else accumulator(data.dtype))
     with np.errstate(all="ignore"):

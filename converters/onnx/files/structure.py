@@ -164,12 +164,12 @@ def structure_of(graph: Graph) -> Structure:
     """Return the structure of a graph, each value by all names that it has here and in the model it came from."""
     values = [*graph.inputs, *graph.parameters, *(value for node in graph.nodes for value in node.outputs)]
     named = [(name, value) for value in values for name in (value.name, *value.sources)]
-    made = {node: (node.op.name, tuple(value.name for value in uses_of(node))) for node in graph.nodes}
+    nodes = {node: (node.op.name, tuple(value.name for value in uses_of(node))) for node in graph.nodes}
     drawing = {node for node in graph.nodes if node.op.rounding is Rounding.DRAWS}
     return Structure(
         inputs=tuple(name for name, value in named if value.producer is None and value.tensor is None),
         outputs=tuple(value.name for value in graph.outputs),
-        producers={name: made[value.producer] for name, value in named if value.producer is not None},
+        producers={name: nodes[value.producer] for name, value in named if value.producer is not None},
         external=False,
         typed={name: CODES[value.dtype] for name, value in named if value.dtype is not None},
         random=frozenset(name for name, value in named if value.producer in drawing),

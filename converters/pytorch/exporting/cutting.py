@@ -139,8 +139,8 @@ class Cutter:
             form += [numbers[number] for number in statement.reads]
             form += [places[name] for name in statement.attributes]
         form.append(numbers[output])
-        made = [self._kind_of(name) for name in attributes]
-        form += [codes[text] if text in codes else self._code(text, skeleton(text)) for text in made]
+        kinds = [self._kind_of(name) for name in attributes]
+        form += [codes[text] if text in codes else self._code(text, skeleton(text)) for text in kinds]
         return self._number(tuple(form))
 
     def _number(self, form: object) -> int:

@@ -33,6 +33,6 @@ def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunctio
 
 
 def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction, node: AnyNode) -> None:
-    """The function for the nodes that the idiom does not write."""
+    """Export the function for the nodes that the idiom does not write."""
     if not idiom(node):
         function(node)

@@ -71,9 +71,9 @@ def compared(node: AnyNode, op: str) -> None:
 
 def binary(same: str, wide: str, scalar: str, reverse: str, node: AnyNode) -> None:
     """`same` where the shapes are one, `wide` where they broadcast, `scalar` and `reverse` beside a constant."""
-    beside = constant_beside(node)
-    if beside is not None:
-        slot, number = beside
+    constant = constant_beside(node)
+    if constant is not None:
+        slot, number = constant
         node.emit(reverse if slot else scalar, node.entry(slot), scalar=number)
         return
     if broadcast_groups(node) > MOST_GROUPS:
@@ -173,10 +173,10 @@ def export_round(node: AnyNode) -> None:
 
 
 def comparison(name: str, mirrored: str, node: AnyNode) -> None:
-    """A comparison; its result is carried as numbers of the operands' dtype."""
-    beside = constant_beside(node)
-    if beside is not None:
-        slot, number = beside
+    """Export a comparison; its result is carried as numbers of the operands' dtype."""
+    constant = constant_beside(node)
+    if constant is not None:
+        slot, number = constant
         op = mirrored if slot else name
         node.emit(f"_{op}_scalar", node.entry(slot), scalar=number, carried=node.dtype(slot))
         return
@@ -196,7 +196,7 @@ def logical(name: str, node: AnyNode) -> None:
 
 
 def moving(op: str, node: AnyNode) -> None:
-    """An operator whose truths stay what the operand's are."""
+    """Export an operator whose truths stay what the operand's are."""
     entry, carried = node.moved(0)
     node.emit(op, entry, carried=carried)
 
@@ -214,7 +214,7 @@ def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
 
 
 def chain(same: str, wide: str, scalar: str, node: AnyNode) -> None:
-    """An operator of any number of operands as a chain of binary ones."""
+    """Export an operator of any number of operands as a chain of binary ones."""
     if len(node) == 2:
         binary(same, wide, scalar, scalar, node)
         return

@@ -72,7 +72,7 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
 
 
 def reduction(name: str, node: ExportNode[ir.Reduce]) -> None:
-    """An operator of MXNet."""
+    """Export a reduction as MXNet's operator of this name."""
     if _of_nothing(node):
         return
     if _moved(node):

@@ -55,7 +55,7 @@ def raised(op: ir.Pow) -> Combine:
 
 
 def as_data(op: Operator, node: ImportNode, left: Value, right: Value, *, negate: bool=False) -> Value:
-    """A comparison, which gives 0 and 1 in the first operand's dtype."""
+    """Import a comparison, which gives 0 and 1 in the first operand's dtype."""
     result = node.step(op, left, right)
     if negate:
         result = node.step(ir.Not(), result)
@@ -63,7 +63,7 @@ def as_data(op: Operator, node: ImportNode, left: Value, right: Value, *, negate
 
 
 def logical(op: Operator, node: ImportNode) -> Value:
-    """A logical operator on tensors of numbers, where anything but 0 is true."""
+    """Import a logical operator on tensors of numbers, where anything but 0 is true."""
     truths = [node.cast(value, DType.BOOL) for value in node.inputs]
     return node.emit(ir.Cast(node.input(0).dtype or DType.FLOAT32), node.step(op, *truths))
 

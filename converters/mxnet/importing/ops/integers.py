@@ -110,13 +110,13 @@ def _arccosh(node: ImportNode, data: Value) -> Value:
 
 
 def in_single(op: Operator, node: ImportNode, data: Value) -> Value:
-    """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
+    """Import a function whose few results for integers are far enough from whole numbers that float32 tells them."""
     result = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
     return node.cast(result, DType.FLOAT64, suffix="double")
 
 
 def saturating(least: float, node: ImportNode, data: Value) -> Value:
-    """A function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
+    """Import a function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
     far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
     return node.step(ir.Mul(), node.step(ir.Sign(), data), node.cast(far, DType.FLOAT64, suffix="far"))
 

@@ -52,7 +52,7 @@ def in_common_dtype(node: ImportNode, *, integers: bool = True) -> tuple[Value, 
 
 
 def unless_bool(combine: Combine | Operator, of_bool: Operator | None = None) -> Combine:
-    """An operator that for bool is `of_bool`; None: MXNet refuses bool."""
+    """Import an operator that for bool is `of_bool`; None: MXNet refuses bool."""
     function = by(combine) if isinstance(combine, Operator) else combine
 
     def combine_numbers(node: ImportNode, left: Value, right: Value) -> Value:
@@ -109,7 +109,7 @@ def of_one_dtype(takes: Callable[[DType], bool], what: str, node: ImportNode) ->
 def comparison(
     op: Operator, node: ImportNode, left: Value, right: Value, *, of_bool: Combine | None=None, negate: bool=False
 ) -> Value:
-    """A comparison that answers bool; for bool operands it is `of_bool`, if there is that."""
+    """Import a comparison that answers bool; for bool operands it is `of_bool`, if there is that."""
     if of_bool is not None and left.dtype is DType.BOOL:
         return of_bool(node, left, right)
     if not negate:
@@ -118,7 +118,7 @@ def comparison(
 
 
 def turned(op: Operator, slot: int, node: ImportNode, left: Value, right: Value) -> Value:
-    """A logical operator of two operands, one of them negated."""
+    """Import a logical operator of two operands, one of them negated."""
     operands = [left, right]
     operands[slot] = node.step(ir.Not(), operands[slot])
     return node.emit(op, *operands)

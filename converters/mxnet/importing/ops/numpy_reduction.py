@@ -68,7 +68,7 @@ def axes_of(node: ImportNode, data: Value, scalar: bool = True) -> Axes:
 
 
 def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduce:
-    """A function that reduces a value over the axes; of none it gives the value."""
+    """Import a function that reduces a value over the axes; of none it gives the value."""
     keep = bool(node.attrs["keepdims"]) if keepdims is None else keepdims
 
     def reduce(kind: Kind, value: Value) -> Value:

@@ -76,7 +76,7 @@ def _keeps_all(node: ImportNode, data: Value) -> bool:
 
 
 def reduction(kind: Callable[..., Operator], node: ImportNode) -> Value:
-    """An operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
+    """Import an operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
     data = node.input(0)
     if _keeps_all(node, data):
         return _reduce(node, kind, data)
@@ -93,7 +93,7 @@ def reduction(kind: Callable[..., Operator], node: ImportNode) -> Value:
 
 
 def without_nan(kind: Callable[..., Operator], neutral: float, node: ImportNode) -> Value:
-    """A reduction that takes NaN for its neutral element."""
+    """Import a reduction that takes NaN for its neutral element."""
     data = node.input(0)
     if data.dtype is not None and not data.dtype.is_float:
         return reduction(kind, node)

@@ -83,7 +83,7 @@ def take_remainder(node: ImportNode, data: Value, scalar: Value) -> Value:
 
 
 def scalar_logical(op: Operator, node: ImportNode) -> Value:
-    """A logical operator on the data and the scalar."""
+    """Import a logical operator on the data and the scalar."""
     data, _ = operands(node)
     scalar = node.constant(bool(_number(node, data)))
     return node.emit(ir.Cast(data.dtype or DType.FLOAT32), node.step(op, node.cast(data, DType.BOOL), scalar))

@@ -30,7 +30,7 @@ def bitwise(op: Operator) -> ImportFunction:
 
 
 def bitwise_scalar(op: Operator, node: ImportNode) -> Value:
-    """An operator of integers and a number, which MXNet converts to their dtype as C does."""
+    """Import an operator of integers and a number, which MXNet converts to their dtype as C does."""
     data = node.input(0)
     return node.emit(_for(data, op), data, node.scalar_like(data, float(node.attrs["scalar"])))
 

@@ -69,7 +69,7 @@ def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Valu
 
 
 def density(logarithm: Density, node: ImportNode, *, plain: Plain | None=None, exact: bool=False) -> Value:
-    """A density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
+    """Import a density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
     float64."""
     dtype = _checked_dtype(node)
     wide = DType.FLOAT64 if dtype is DType.FLOAT64 else DType.FLOAT32

@@ -56,7 +56,7 @@ def filled(node: ImportNode, number: float, dtype: DType) -> Value:
 
 
 def predicate(op: Operator, node: ImportNode, *, of_integers: bool=False) -> Value:
-    """A test of floats, which integers and bool never pass (or always, `of_integers`)."""
+    """Import a test of floats, which integers and bool never pass (or always, `of_integers`)."""
     data = node.input(0)
     if data.dtype is not None and not data.dtype.is_float:
         return filled(node, of_integers, DType.BOOL)

@@ -67,7 +67,7 @@ def _stored(node: ImportNode, data: Value, kind: str) -> Value:
 
 
 def scattered(function: ImportFunction, node: ImportNode, *, of_rows_only: bool=False) -> Value:
-    """The function, applied to what the first operand stores; all of it where that is dense."""
+    """Apply the function to what the first operand stores, to all of it where that is dense."""
     kind = _known_storage(node, 0)
     if kind == DENSE or (of_rows_only and kind != ROWS):
         result = function(node)

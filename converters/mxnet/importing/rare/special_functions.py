@@ -18,7 +18,7 @@ ERRORS = {"erfinv": "1e-15", "gamma": "1e-14", "gammaln": "1e-14 (near its zeros
 
 
 def _function(op: Operator, node: ImportNode) -> Value:
-    """A function that ONNX composes in float64."""
+    """Import a function that ONNX composes in float64."""
     node.decide(
         DecisionKind.COMPOSITION,
         f"ONNX has no {node.op}: its model composes it in float64, with a relative error below {ERRORS[node.op]}",

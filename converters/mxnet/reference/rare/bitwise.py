@@ -11,13 +11,13 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 
 
 def pairwise(function: Callable[[Array, Array], Array], attrs: Attributes, left: Array, right: Array) -> Array:
-    """A function of two integer arrays of one dtype that broadcast."""
+    """Apply a function of two integer arrays of one dtype that broadcast."""
     require(left.dtype == right.dtype and left.dtype.kind in "iub", f"dtypes {left.dtype} and {right.dtype}")
     return np.asarray(function(left, right))
 
 
 def with_scalar(function: Callable[[Array, Array], Array], attrs: Attributes, data: Array) -> Array:
-    """A function of an integer array and a number in its dtype."""
+    """Apply a function of an integer array and a number in its dtype."""
     require(data.dtype.kind in "iub", f"dtype {data.dtype}, expected integers")
     return np.asarray(function(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype)))
 

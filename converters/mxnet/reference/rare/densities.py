@@ -38,7 +38,7 @@ def _placed(sample: Array, parameter: Array, last: int = 0) -> Array:
 def density(
     logarithm: Formula, attrs: Attributes, sample: Array, *parameters: Array, plain: Formula | None=None
 ) -> Array:
-    """A density of samples, from its logarithm or its own formula."""
+    """Compute a density of samples, from its logarithm or its own formula."""
     require(all(each.dtype == sample.dtype for each in parameters), "operands of several dtypes")
     require(sample.dtype.kind == "f", f"dtype {sample.dtype}, expected floats")
     wide = np.float64 if sample.dtype == np.float64 else np.float32

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.reference.numpy_elementwise import of_mixed
 
 
 def of_same(function: Binary) -> Reference:
-    """A function of two arrays of one dtype, which is not bool."""
+    """Apply a function of two arrays of one dtype, which is not bool."""
     inner = partial(of_mixed, function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -71,7 +71,7 @@ def shift_right(left: Array, right: Array) -> Array:
 
 
 def of_bits(function: Binary) -> Reference:
-    """A function of integers in their common dtype."""
+    """Apply a function of integers in their common dtype."""
     inner = partial(of_mixed, function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:

@@ -12,14 +12,14 @@ from graphir.converters.mxnet.reference.elementwise import Binary, scalar_dtype
 
 
 def of_tensors(function: Binary, kinds: str, attrs: Attributes, left: Array, right: Array) -> Array:
-    """A function of two arrays of one dtype, of the kinds that MXNet takes."""
+    """Apply a function of two arrays of one dtype, of the kinds that MXNet takes."""
     require(left.dtype == right.dtype and left.dtype.kind in kinds, f"{left.dtype} and {right.dtype}")
     with np.errstate(all="ignore"):
         return function(left, right)
 
 
-def of_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool=False) -> Array:
-    """A function of an array and the scalar, both in the dtype of the computation."""
+def of_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool = False) -> Array:
+    """Apply a function of an array and the scalar, both in the dtype of the computation."""
     dtype = scalar_dtype(attrs, data)
     pair = (data.astype(dtype), as_c(float(attrs.get("scalar", 1.0)), dtype))
     with np.errstate(all="ignore"):
@@ -27,7 +27,7 @@ def of_scalar(function: Binary, attrs: Attributes, data: Array, *, swapped: bool
 
 
 def in_double(function: Binary, left: Array, right: Array) -> Array:
-    """A function that takes integers and float16 as float64 and drops the fraction of integers."""
+    """Apply a function that takes integers and float16 as float64 and drops the fraction of integers."""
     wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.asarray(function(left.astype(wide), right.astype(wide))).astype(left.dtype)
 

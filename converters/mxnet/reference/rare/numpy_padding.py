@@ -33,8 +33,7 @@ def pad(attrs: Attributes, data: Array) -> Array:
 
 
 def fold_of(largest: bool, line: Array, width: tuple[int, int], axis: int, options: object) -> None:
-    """A function that numpy.pad calls with each line: both ends get its extreme, found from the first element
-    on."""
+    """Fill both ends of a line with its extreme, searched from its first element; `numpy.pad` calls this."""
     inside = line[width[0] : len(line) - width[1]]
     best = inside[0]
     for element in inside[1:]:

@@ -38,7 +38,7 @@ def where_scalars(attrs: Attributes, condition: Array) -> Array:
 
 
 def predicate(function: Callable[[Array], Array], attrs: Attributes, data: Array) -> Array:
-    """A test of floats; integers are finite numbers."""
+    """Apply a test of floats; integers are finite numbers."""
     return np.asarray(function(data if data.dtype.kind == "f" else np.zeros(data.shape)))
 
 

@@ -42,8 +42,8 @@ def export_attention(node: ExportNode[ir.Attention]) -> None:
         options["is_causal"] = "True"
     heads = [node.node.outputs[slot].shape for slot in (1, 3)]
     size = node.node.outputs[1].shape[-1] if node.node.outputs[1].shape else None
-    is_usual = op.scale is None or (isinstance(size, int) and size > 0 and op.scale == float(np.float32(size**-0.5)))
-    options["scale"] = None if is_usual or op.scale is None else float_text(op.scale)
+    default = float(np.float32(size**-0.5)) if isinstance(size, int) and size > 0 else None
+    options["scale"] = None if op.scale is None or op.scale == default else float_text(op.scale)
     options["enable_gqa"] = None if heads[0] and heads[1] and heads[0][1] == heads[1][1] else "True"
     result = call("F.scaled_dot_product_attention", queries, keys, values, **options)
     node.emit(result if node.rank() == 4 else f"{result}.transpose(1, 2).flatten(2)")
