@@ -11,7 +11,7 @@ from typing import Protocol
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
 from graphir.passes.inline import GraphNames
-from graphir.runtime.evaluate import Evaluator
+from graphir.runtime.evaluate import OnnxEvaluator
 from graphir.structure.record import record
 
 
@@ -42,4 +42,4 @@ class Terms:
     what computes constants."""
 
     definitions: Callable[[Callable[[Graph], None] | None], Definitions]
-    evaluator: Evaluator
+    evaluator: OnnxEvaluator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.analysis.padding_fixes import LOWEST, Fixes, extra, is_mode, read_pads
-from graphir.analysis.windows import Pads, Window
+from graphir.analysis.windows import Pads, SlidingWindow
 from graphir.types import ceildiv
 
 
@@ -13,11 +13,11 @@ class MXNetFixes(Fixes):
     names = {"kernel": "kernel", "stride": "stride", "dilation": "dilate"}
     filters = "num_filter"
 
-    def include(self, left: Window) -> str:
+    def include(self, left: SlidingWindow) -> str:
         """True or False."""
         return f"count_include_pad={left.include}"
 
-    def padding(self, left: Window, right: Window) -> str:
+    def padding(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return the whole padding."""
         if left.transposed:
             return _mxnet_crops(left, right)
@@ -26,7 +26,7 @@ class MXNetFixes(Fixes):
             return own + (f", without the Pad {right.pad_node} in front" if right.pad_node else "")
         return _mxnet_pad(left, right)
 
-    def _own(self, left: Window, right: Window) -> str:
+    def _own(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return the pooling's or convolution's own attributes, "" if these cannot say it: one number an axis, and for
         poolings the convention `full`, which rounds the number of windows up."""
         pads = left.pads or ((0, 0),) * len(left.kernel)
@@ -47,7 +47,7 @@ class MXNetFixes(Fixes):
         return ", ".join(parts)
 
 
-def _full_counts(left: Window, pads: Pads) -> bool:
+def _full_counts(left: SlidingWindow, pads: Pads) -> bool:
     """Return whether the convention `full` with the padding before as padding on both sides has the same windows."""
     for axis, (before, _) in enumerate(pads):
         size, result = left.sizes[axis], left.results[axis]
@@ -60,7 +60,7 @@ def _full_counts(left: Window, pads: Pads) -> bool:
     return True
 
 
-def _mxnet_pad(left: Window, right: Window) -> str:
+def _mxnet_pad(left: SlidingWindow, right: SlidingWindow) -> str:
     """Return a Pad in front, which can differ on both sides. MXNet's takes 4 and 5 axes only."""
     rounds_up = left.ceil_mode and (bool(left.fill) or left.include)
     pads = (left.pads or ()) if rounds_up else read_pads(left)
@@ -82,7 +82,7 @@ def _mxnet_pad(left: Window, right: Window) -> str:
     return made
 
 
-def _mxnet_crops(left: Window, right: Window) -> str:
+def _mxnet_crops(left: SlidingWindow, right: SlidingWindow) -> str:
     """Deconvolution crops as much behind as before, less `adj` behind; the rest is cut off the result."""
     ends = [(before, after - more) for (before, after), more in zip(left.pads or (), extra(left), strict=True)]
     adj = tuple(before - after for before, after in ends)

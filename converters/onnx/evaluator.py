@@ -7,12 +7,12 @@ from pathlib import Path
 
 from graphir.converters.kernel.terms import Definitions, Terms
 from graphir.graph import Graph
-from graphir.runtime.evaluate import Evaluator
+from graphir.runtime.evaluate import OnnxEvaluator
 
 
-def onnx_evaluator() -> Evaluator:
+def onnx_evaluator() -> OnnxEvaluator:
     """Return onnxruntime as an evaluator of graphs that our exporter writes as ONNX."""
-    return Evaluator(_export)
+    return OnnxEvaluator(_export)
 
 
 def onnx_terms() -> Terms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.analysis.padding_fixes import LOWEST, Fixes, extra, is_mode, read_pads
-from graphir.analysis.windows import Pads, Window
+from graphir.analysis.windows import Pads, SlidingWindow
 
 
 class OnnxFixes(Fixes):
@@ -17,11 +17,11 @@ class OnnxFixes(Fixes):
         """Return a list."""
         return str(list(numbers))
 
-    def include(self, left: Window) -> str:
+    def include(self, left: SlidingWindow) -> str:
         """Return 0 or 1."""
         return f"count_include_pad={int(left.include)}"
 
-    def padding(self, left: Window, right: Window) -> str:
+    def padding(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return the whole padding."""
         parts = ["auto_pad='NOTSET'"] if right.own_policy.startswith("SAME") else []
         if left.fill or _pads_too_much(left):
@@ -39,13 +39,13 @@ class OnnxFixes(Fixes):
         return ", ".join(parts) + (f", without {' and '.join(without)}" if without else "")
 
 
-def _pads_too_much(left: Window) -> bool:
+def _pads_too_much(left: SlidingWindow) -> bool:
     """Return whether a pooling pads as much as its window is wide, which runtimes refuse."""
     spans = zip(left.pads or (), left.kernel, strict=False)
     return "Pool" in left.operator and any(max(pair) >= width for pair, width in spans)
 
 
-def _onnx_pad(left: Window, right: Window, parts: list[str]) -> str:
+def _onnx_pad(left: SlidingWindow, right: SlidingWindow, parts: list[str]) -> str:
     """Return a Pad in front and no padding of the operator's own."""
     pads = (left.pads or ()) if left.fill else read_pads(left)
     rounds_up = left.ceil_mode and bool(left.fill)

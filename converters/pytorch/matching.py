@@ -22,7 +22,7 @@ NORM_STATE = "running_mean"
 
 
 @dataclass(frozen=True)
-class Layer:
+class KeyedLayer:
     """A layer with weights: what its keys begin with, the shapes of its tensors by name, and how torch makes it, which
     a state_dict does not say."""
 
@@ -38,14 +38,14 @@ class Layer:
 
 
 @dataclass
-class Match:
+class LayerMatch:
     """The second network's layers by the keys of the first; what is missing on either side, and sets of layers
     that nothing tells apart."""
 
-    pairs: dict[str, Layer]
-    left: list[Layer]
-    missing: list[Layer]
-    ambiguous: list[list[Layer]]
+    pairs: dict[str, KeyedLayer]
+    left: list[KeyedLayer]
+    missing: list[KeyedLayer]
+    ambiguous: list[list[KeyedLayer]]
 
     @property
     def is_complete(self) -> bool:
@@ -53,7 +53,7 @@ class Match:
         return not (self.left or self.missing or self.ambiguous)
 
 
-def layers_of(shapes: Mapping[str, tuple[int, ...]], constructors: Mapping[str, str] | None = None) -> list[Layer]:
+def layers_of(shapes: Mapping[str, tuple[int, ...]], constructors: Mapping[str, str] | None = None) -> list[KeyedLayer]:
     """Return the layers that tensors belong to by their keys, in order; counters are no weights."""
     groups: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for key, shape in shapes.items():
@@ -63,10 +63,10 @@ def layers_of(shapes: Mapping[str, tuple[int, ...]], constructors: Mapping[str, 
         if name != COUNTER:
             groups.setdefault(layer, []).append((name, shape))
     texts = constructors or {}
-    return [Layer(key, tuple(sorted(tensors)), texts.get(key, "")) for key, tensors in groups.items()]
+    return [KeyedLayer(key, tuple(sorted(tensors)), texts.get(key, "")) for key, tensors in groups.items()]
 
 
-class Network:
+class LayerSequence:
     """The layers of a written module in the order in which they run, and what tells them apart: what comes before
     and behind each."""
 
@@ -88,10 +88,10 @@ class Network:
         behind = self._walk_back(detailed=detailed)
         return {layer.key: (before.get(layer.key), behind.get(layer.key)) for layer in self.layers}
 
-    def following(self) -> dict[str, list[Layer]]:
+    def following(self) -> dict[str, list[KeyedLayer]]:
         """Return the layers that read what a layer gives, with nothing between."""
         givers: dict[int, str] = {}
-        readers: dict[str, list[Layer]] = defaultdict(list)
+        readers: dict[str, list[KeyedLayer]] = defaultdict(list)
         for statement in self._statements:
             names = self._weighted(statement)
             for number in references(statement.text):
@@ -156,10 +156,10 @@ def _flat(statements: Iterable[Statement]) -> Iterator[Statement]:
             yield from _flat(block)
 
 
-def match_graphs(source: Network, other: Network) -> Match:
+def match_graphs(source: LayerSequence, other: LayerSequence) -> LayerMatch:
     """Match layers that are made alike and stand at the same place of both graphs. Layers at one place by the weights
     around them are told apart by everything else that is computed."""
-    match = Match({}, [], [], [])
+    match = LayerMatch({}, [], [], [])
     kinds = [_groups(network.layers, {}) for network in (source, other)]
     for key in dict.fromkeys([*kinds[0], *kinds[1]]):
         left, right = (groups.get(key, []) for groups in kinds)
@@ -187,18 +187,18 @@ def match_graphs(source: Network, other: Network) -> Match:
     return match
 
 
-def _groups(layers: Iterable[Layer], places: Mapping[str, Hashable]) -> dict[Hashable, list[Layer]]:
-    groups: dict[Hashable, list[Layer]] = defaultdict(list)
+def _groups(layers: Iterable[KeyedLayer], places: Mapping[str, Hashable]) -> dict[Hashable, list[KeyedLayer]]:
+    groups: dict[Hashable, list[KeyedLayer]] = defaultdict(list)
     for layer in layers:
         groups[layer.shapes, layer.constructor, places.get(layer.key)].append(layer)
     return groups
 
 
-def match_by_order(source: Network, others: Sequence[Layer]) -> Match:
+def match_by_order(source: LayerSequence, others: Sequence[KeyedLayer]) -> LayerMatch:
     """Match layers of the same kind and shapes in their order: those of a state_dict are ordered where the numbers in
     their names say so. A normalization goes with the layer before it, where names tell which that is."""
-    match = Match({}, [], [], [])
-    groups: tuple[dict[Shapes, list[Layer]], ...] = defaultdict(list), defaultdict(list)
+    match = LayerMatch({}, [], [], [])
+    groups: tuple[dict[Shapes, list[KeyedLayer]], ...] = defaultdict(list), defaultdict(list)
     for group, layers in zip(groups, (source.layers, others), strict=True):
         for layer in layers:
             group[layer.shapes].append(layer)
@@ -224,7 +224,7 @@ def match_by_order(source: Network, others: Sequence[Layer]) -> Match:
     return match
 
 
-def _norms_beside(layer: Layer, among: Sequence[Layer]) -> list[Layer]:
+def _norms_beside(layer: KeyedLayer, among: Sequence[KeyedLayer]) -> list[KeyedLayer]:
     """Return the normalizations in the scope of a layer whose number is the same (conv1, bn1), or in a sequence the
     next."""
     scope, _, name = layer.key.rpartition(".")
@@ -237,11 +237,11 @@ def _norms_beside(layer: Layer, among: Sequence[Layer]) -> list[Layer]:
     ]  # fmt: skip
 
 
-def _number_key(layer: Layer) -> list[tuple[int, str]]:
+def _number_key(layer: KeyedLayer) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in NUMBERS.split(layer.key)]
 
 
-def _is_ordered(first: Layer, second: Layer) -> bool:
+def _is_ordered(first: KeyedLayer, second: KeyedLayer) -> bool:
     """Return whether two names differ by a number first."""
     pairs = zip(_number_key(first), _number_key(second), strict=False)
     parts = next((pair for pair in pairs if pair[0] != pair[1]), ((-1, ""),))

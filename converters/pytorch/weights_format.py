@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphir.converters.glance import Glance
     from graphir.converters.kernel.live import Live
     from graphir.converters.pytorch.exporting.exporter import TorchModule
-    from graphir.converters.pytorch.matching import Layer, Match
+    from graphir.converters.pytorch.matching import KeyedLayer, LayerMatch
     from graphir.graph import Graph
     from graphir.tensor import Tensor
 
@@ -80,7 +80,7 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
     """Return a module's tensors by the keys of a file of the same network, in that file's order. Raises ExportFailure
     where tensors have no partner or nothing tells them apart."""
     from graphir.converters.pytorch.exporting.exporter import export_copy
-    from graphir.converters.pytorch.matching import COUNTER, Network, layers_of, match_by_order, match_graphs
+    from graphir.converters.pytorch.matching import COUNTER, LayerSequence, layers_of, match_by_order, match_graphs
     from graphir.serial.weights import WeightsHeader
     from graphir.tensor import Tensor
 
@@ -88,10 +88,10 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
     shapes = {key: tuple(entry.shape) for key, entry in entries.items()}
     keys: Mapping[str, str] = {}
     if graph is None:
-        match = match_by_order(Network(module.export), layers_of(shapes))
+        match = match_by_order(LayerSequence(module.export), layers_of(shapes))
     else:
         other = export_copy(graph)
-        match, keys = match_graphs(Network(module.export), Network(other.export)), other.export.sources
+        match, keys = match_graphs(LayerSequence(module.export), LayerSequence(other.export)), other.export.sources
     _check(match, like)
     tensors, result = module.export.tensors, {}
     for layer, partner in match.pairs.items():
@@ -103,7 +103,7 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
     return {key: result.get(key, counter) for key in shapes if key in result or key.endswith(COUNTER)}
 
 
-def _check(match: Match, like: PathLike) -> None:
+def _check(match: LayerMatch, like: PathLike) -> None:
     """Raise ExportFailure unless each layer has a single partner."""
     if match.is_complete:
         return
@@ -112,7 +112,7 @@ def _check(match: Match, like: PathLike) -> None:
     raise ExportFailure("\n".join(["the networks do not match, and nothing was written:", *_listed(parts)]))
 
 
-def _listed(parts: Sequence[tuple[str, Sequence[Layer]]]) -> list[str]:
+def _listed(parts: Sequence[tuple[str, Sequence[KeyedLayer]]]) -> list[str]:
     lines = []
     for title, layers in parts:
         lines += [f"  {title}:"] if layers else []

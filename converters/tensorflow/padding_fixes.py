@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.analysis.padding_fixes import LOWEST, Fixes, by, extra, is_mode, listed, read_pads
-from graphir.analysis.windows import Window
+from graphir.analysis.windows import SlidingWindow
 from graphir.padding import Same, SameMode, resolve, split_same
 
 
@@ -13,7 +13,7 @@ class TensorFlowFixes(Fixes):
     names = {"kernel": "kernel_size", "stride": "strides", "dilation": "dilation_rate"}
     filters = "filters"
 
-    def padding(self, left: Window, right: Window) -> str:
+    def padding(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return how to change the whole padding."""
         if left.transposed:
             return _tensorflow_crops(left)
@@ -35,7 +35,7 @@ class TensorFlowFixes(Fixes):
         return advice
 
 
-def _tensorflow_crops(left: Window) -> str:
+def _tensorflow_crops(left: SlidingWindow) -> str:
     """Return how TensorFlow's crops change: it derives them from the output shape, the odd element behind."""
     ends = [(before, after - more) for (before, after), more in zip(left.pads or (), extra(left), strict=True)]
     if all(pair == split_same(max(sum(pair), 0), SameMode.UPPER) for pair in ends):

@@ -13,7 +13,7 @@ CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Change:
+class GraphDifference:
     """One difference: its kind (operator, attribute, weight, operand, type, structure) and a sentence.
 
     Where both models have a `subject` and it differs, `both` is what it is in each, in the sentence's words; of weights
@@ -35,13 +35,13 @@ class Change:
         return f"{self.subject} {self.both[0]} -> {self.both[1]}"
 
 
-def differing(kind: str, subject: str, left: object, right: object, *, end: str = "") -> Change:
+def differing(kind: str, subject: str, left: object, right: object, *, end: str = "") -> GraphDifference:
     """Return the change of what both models have."""
     text = f"{subject} is {left} in the first, {right} in the second{end}"
-    return Change(kind, text, subject, (str(left), str(right)), end=end)
+    return GraphDifference(kind, text, subject, (str(left), str(right)), end=end)
 
 
-def weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints) -> Iterator[Change]:
+def weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints) -> Iterator[GraphDifference]:
     """Yield what differs between two weights, if anything does."""
     if left.type == right.type:
         if not prints.same(left, right):
@@ -51,7 +51,7 @@ def weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints)
     yield differing("weight", name, left.type, right.type, end=": the same elements" if is_same else "")
 
 
-def _elements_change(name: str, left: Tensor, right: Tensor) -> Change:
+def _elements_change(name: str, left: Tensor, right: Tensor) -> GraphDifference:
     """Return how many elements differ, by how much, and the first of them."""
     import numpy as np
 
@@ -70,13 +70,13 @@ def _elements_change(name: str, left: Tensor, right: Tensor) -> Change:
             first = start + int(where.argmax())
         count += int(where.sum())
     if count == 0:
-        return Change("weight", f"{name}: the same numbers, not the same bits (-0 and 0, or another NaN)")
+        return GraphDifference("weight", f"{name}: the same numbers, not the same bits (-0 and 0, or another NaN)")
     position = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
     numbers_there = _number(ours[first], left), _number(theirs[first], left)
     noun = "element differs" if left.size == 1 else "elements differ"
     text = f"{name}: {count:,} of {left.size:,} {noun}, at [{position}] they are {' and '.join(numbers_there)}"
     text += f"; by {most:.3g} at most" if left.dtype.is_float and count > 1 else ""
-    return Change("weight", text, name, numbers=numbers_there if left.size == 1 else None)
+    return GraphDifference("weight", text, name, numbers=numbers_there if left.size == 1 else None)
 
 
 def _number(element: Any, tensor: Tensor) -> str:

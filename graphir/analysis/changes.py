@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphir.analysis.attributes import described
-from graphir.analysis.change import Change
+from graphir.analysis.change import GraphDifference
 from graphir.analysis.diff import Difference, Row, Status
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Clip
@@ -113,7 +113,7 @@ def _behind(node: Node, pairs: Mapping[Node, Node]) -> str:
         seen.add(node)
 
 
-def _line(name: str, left: Node, right: Node, change: Change) -> _Line:
+def _line(name: str, left: Node, right: Node, change: GraphDifference) -> _Line:
     if change.kind == "operator":
         text = f"{spoken(left)} -> {spoken(right)}"
         return _Line(name, text, text)

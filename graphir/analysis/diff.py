@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphir.analysis.attributes import attributes_of, shown
-from graphir.analysis.change import Change, differing, weight_changes
+from graphir.analysis.change import GraphDifference, differing, weight_changes
 from graphir.analysis.completion import Counterparts, pair_inputs
 from graphir.analysis.skeleton import SCALING
 from graphir.graph import Graph, Node, Value
@@ -44,7 +44,7 @@ class Row:
     left: Node | None
     right: Node | None
     status: Status
-    changes: tuple[Change, ...] = ()
+    changes: tuple[GraphDifference, ...] = ()
     place: str = ""
 
 
@@ -53,7 +53,7 @@ class Difference:
     """Every node of two models side by side, and what differs about their inputs and outputs."""
 
     rows: tuple[Row, ...]
-    ends: tuple[Change, ...]
+    ends: tuple[GraphDifference, ...]
 
     @property
     def is_equal(self) -> bool:
@@ -71,12 +71,12 @@ def compare(left: Graph, right: Graph, counterparts: Counterparts | None = None)
     Weights are read one at a time, those of aligned nodes once more to compare them. Near linear in nodes and linear
     in weights. Raises what reading weights raises.
     """
-    comparison = _Comparison(left, right, {}, "", counterparts=counterparts)
+    comparison = _PairedGraphs(left, right, {}, "", counterparts=counterparts)
     rows = tuple(comparison.rows())
     return Difference(rows, tuple(comparison.ends()))
 
 
-class _Comparison:
+class _PairedGraphs:
     """Two graphs whose nodes have been paired; `names` maps symbolic sizes of the first to those of the second."""
 
     def __init__(
@@ -101,7 +101,7 @@ class _Comparison:
             yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.path)
             for slot, (inner, partner) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
                 path = f"{self.path}{node.name}[{slot}]/"
-                nested = _Comparison(inner, partner, self._pairs_around(inner, partner), path, self.names)
+                nested = _PairedGraphs(inner, partner, self._pairs_around(inner, partner), path, self.names)
                 yield from nested.rows()
                 ends = tuple(nested.ends())
                 if ends:
@@ -117,12 +117,12 @@ class _Comparison:
         """The values of the first graph by those of the second."""
         return {other: value for value, other in self.counterparts.values.items()}
 
-    def ends(self) -> Iterator[Change]:
+    def ends(self) -> Iterator[GraphDifference]:
         """Yield what differs about inputs and outputs."""
         for what in ("inputs", "outputs"):
             ours, theirs = getattr(self.left, what), getattr(self.right, what)
             if len(ours) != len(theirs):
-                yield Change(what, f"{_list_names(ours)} in the first, {_list_names(theirs)} in the second")
+                yield GraphDifference(what, f"{_list_names(ours)} in the first, {_list_names(theirs)} in the second")
         for value, other in pair_inputs(self.left.inputs, self.right.inputs):
             if not self._same_type(value.type, other.type):
                 name = _join_names(value.name, other.name)
@@ -177,7 +177,7 @@ class _Comparison:
         source, other_source = self._source(value, first=True), self._source(other, first=False)
         return self._counterpart(source) is other_source or _same_constants(source, other_source)
 
-    def _explain_alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
+    def _explain_alone(self, node: Node | None, other: Node | None) -> Iterator[GraphDifference]:
         """Yield a hint at why a node has no counterpart, where there is a likely one."""
         present = node or other
         assert present is not None
@@ -187,22 +187,23 @@ class _Comparison:
         pairs = self.counterparts.forward if node is not None else self.counterparts.backward
         partner = None if producer is None else pairs.get(producer)
         if producer is not None and partner is not None and _weights_differ(producer, partner):
-            yield Change("structure", f"its scale is most likely part of the weights of {partner.name} there")
+            yield GraphDifference("structure", f"its scale is most likely part of the weights of {partner.name} there")
 
-    def _changes(self, node: Node, other: Node) -> Iterator[Change]:
+    def _changes(self, node: Node, other: Node) -> Iterator[GraphDifference]:
         if type(node.op) is not type(other.op):
-            yield Change("operator", f"{node.op.name} in the first, {other.op.name} in the second")
+            yield GraphDifference("operator", f"{node.op.name} in the first, {other.op.name} in the second")
         else:
             yield from self._attribute_changes(node, other)
         operands = list(self._operand_changes(node, other))
         yield from operands
         if len(node.outputs) != len(other.outputs):
-            yield Change("type", f"{len(node.outputs)} results in the first, {len(other.outputs)} in the second")
+            counts = f"{len(node.outputs)} results in the first, {len(other.outputs)} in the second"
+            yield GraphDifference("type", counts)
         if len(node.subgraphs) != len(other.subgraphs):
             counts = f"{len(node.subgraphs)} subgraphs in the first, {len(other.subgraphs)} in the second"
-            yield Change("structure", counts)
+            yield GraphDifference("structure", counts)
 
-    def _attribute_changes(self, node: Node, other: Node) -> Iterator[Change]:
+    def _attribute_changes(self, node: Node, other: Node) -> Iterator[GraphDifference]:
         ours, theirs = attributes_of(node), attributes_of(other)
         for name in ours:
             if isinstance(node.op, Gemm) and name == "transB" and _constant(node, 1) and _constant(other, 1):
@@ -210,7 +211,7 @@ class _Comparison:
             if not same_attribute(ours[name], theirs[name]):
                 yield differing("attribute", name, shown(ours[name]), shown(theirs[name]))
 
-    def _operand_changes(self, node: Node, other: Node) -> Iterator[Change]:
+    def _operand_changes(self, node: Node, other: Node) -> Iterator[GraphDifference]:
         if type(node.op) in COMMUTATIVE and self._are_swapped(node, other):
             return
         for slot in range(max(len(node.inputs), len(other.inputs))):
@@ -220,7 +221,7 @@ class _Comparison:
                 if ours is not theirs:
                     present, where = (ours, "first") if ours is not None else (theirs, "second")
                     assert present is not None
-                    yield Change("operand", f"{name} ({present.name}) is there in the {where} only")
+                    yield GraphDifference("operand", f"{name} ({present.name}) is there in the {where} only")
                 continue
             tensor, other_tensor = _constants(node, other, slot)
             if tensor is not None and other_tensor is not None:
@@ -264,11 +265,12 @@ class _Comparison:
     def _counterpart(self, value: Value) -> Value | None:
         return self.counterparts.values.get(value)
 
-    def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[Change]:
+    def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[GraphDifference]:
         """Yield what differs between two parameters of which one or both have no elements."""
         name = _join_names(ours.name, theirs.name)
         if (ours.tensor is None) != (theirs.tensor is None):
-            yield Change("weight", f"{name} has elements in the {'second' if ours.tensor is None else 'first'} only")
+            filled = "second" if ours.tensor is None else "first"
+            yield GraphDifference("weight", f"{name} has elements in the {filled} only")
         elif not self._same_type(ours.type, theirs.type):
             yield differing("weight", name, ours.type, theirs.type)
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from graphir.analysis.alignment import align
 from graphir.analysis.padding_fixes import PLAIN, Fixes, by, fill_of, listed, rounding
 from graphir.analysis.skeleton import loose_kind
-from graphir.analysis.windows import Pads, Window, prepared
+from graphir.analysis.windows import Pads, SlidingWindow, prepared
 from graphir.graph import Graph, Node
 from graphir.padding import Same, SameMode, resolve
 
-Pair = tuple[Window | None, Window | None]
+Pair = tuple[SlidingWindow | None, SlidingWindow | None]
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedWindows:
     """A pair of windows, one of which may be absent, and what disagrees."""
 
-    left: Window | None
-    right: Window | None
+    left: SlidingWindow | None
+    right: SlidingWindow | None
     disagreements: tuple[Disagreement, ...]
 
 
@@ -41,7 +41,7 @@ class Compared:
 class PaddingAudit:
     """Every pair of windows of two models; `notes` say what to bear in mind about the whole."""
 
-    pairs: tuple[Compared, ...]
+    pairs: tuple[ComparedWindows, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ def audit_graphs(left: Graph, right: Graph, fixes: Fixes = PLAIN) -> PaddingAudi
     return replace(audit(pairs, fixes), notes=tuple(_notes(pairs, (first, second))))
 
 
-def _reads_all(window: Window | None, other: Node | None) -> bool:
+def _reads_all(window: SlidingWindow | None, other: Node | None) -> bool:
     """Return whether a window covers all data, and the other model's node always does."""
     return window is not None and window.covers_all and other is not None and loose_kind(other) in WHOLE
 
@@ -105,17 +105,17 @@ def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
         )
 
 
-def _may_match(left: Window, right: Window) -> bool:
+def _may_match(left: SlidingWindow, right: SlidingWindow) -> bool:
     """Return whether two windows may well be of one layer."""
     return (left.operator, left.kernel, left.strides) == (right.operator, right.kernel, right.strides)
 
 
 def audit(pairs: Iterable[Pair], fixes: Fixes = PLAIN) -> PaddingAudit:
     """Hold each pair's windows against each other. The first model is taken to be right."""
-    return PaddingAudit(tuple(Compared(*pair, tuple(compare(*pair, fixes))) for pair in pairs))
+    return PaddingAudit(tuple(ComparedWindows(*pair, tuple(compare(*pair, fixes))) for pair in pairs))
 
 
-def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> list[Disagreement]:
+def compare(left: SlidingWindow | None, right: SlidingWindow | None, fixes: Fixes = PLAIN) -> list[Disagreement]:
     """Return what disagrees about two windows.
 
     Padding that no window reads does not count, and a wrong number of input channels is the fault of the layer that
@@ -143,14 +143,14 @@ def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> 
     return disagreements
 
 
-def _same_axes(left: Window, right: Window) -> tuple[Window, Window]:
+def _same_axes(left: SlidingWindow, right: SlidingWindow) -> tuple[SlidingWindow, SlidingWindow]:
     """Without the axes of size 1 that one of them has and the other has not: a window over one axis is also one over
     two, of which one is nothing."""
     rank = min(len(left.kernel), len(right.kernel))
     return _without_axes(left, rank), _without_axes(right, rank)
 
 
-def _without_axes(window: Window, rank: int) -> Window:
+def _without_axes(window: SlidingWindow, rank: int) -> SlidingWindow:
     axes = range(len(window.kernel))
     nothing = [axis for axis in axes if window.sizes[axis] == window.kernel[axis] == 1 and _is_bare(window, axis)]
     kept = [axis for axis in axes if axis not in nothing[: len(axes) - rank]]
@@ -163,11 +163,11 @@ def _without_axes(window: Window, rank: int) -> Window:
     return replace(window, **changes)  # type: ignore[arg-type]
 
 
-def _is_bare(window: Window, axis: int) -> bool:
+def _is_bare(window: SlidingWindow, axis: int) -> bool:
     return window.pads is None or not any(window.pads[axis])
 
 
-def _is_unread(kind: str, left: Window, right: Window) -> bool:
+def _is_unread(kind: str, left: SlidingWindow, right: SlidingWindow) -> bool:
     """Return whether the attribute says nothing: the stride of an axis with one window, the dilation of a kernel of
     1."""
     if len(left.kernel) != len(right.kernel):
@@ -182,7 +182,7 @@ def _is_unread(kind: str, left: Window, right: Window) -> bool:
     return False
 
 
-def _missing_window(left: Window | None, right: Window | None) -> Disagreement:
+def _missing_window(left: SlidingWindow | None, right: SlidingWindow | None) -> Disagreement:
     present = left or right
     assert present is not None
     where, lacking = ("first", "second") if right is None else ("second", "first")
@@ -191,7 +191,7 @@ def _missing_window(left: Window | None, right: Window | None) -> Disagreement:
     return Disagreement("missing", text, "look at the layers before and behind it in both models")
 
 
-def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
+def _padding(left: SlidingWindow, right: SlidingWindow, fixes: Fixes) -> list[Disagreement]:
     wanted, actual = left.effective_pads, right.effective_pads
     exact = wanted is not None and actual is not None
     if left.around != right.around:
@@ -226,7 +226,7 @@ def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     return [Disagreement("padding", text, fix)]
 
 
-def _extra(window: Window) -> tuple[int, ...]:
+def _extra(window: SlidingWindow) -> tuple[int, ...]:
     return window.output_padding or (0,) * len(window.kernel)
 
 
@@ -234,7 +234,7 @@ def _pads_something(pads: Pads | None) -> bool:
     return pads is None or any(number > 0 for pair in pads for number in pair)
 
 
-def _same_rule(left: Window, right: Window) -> bool:
+def _same_rule(left: SlidingWindow, right: SlidingWindow) -> bool:
     """Return whether both pad by the same rule, so that only what stands before them explains why sizes differ."""
     if left.ceil_mode != right.ceil_mode or left.fill != right.fill:
         return False
@@ -247,7 +247,7 @@ def _same_rule(left: Window, right: Window) -> bool:
     return ruled is not None and ruled.pads == right.pads
 
 
-def _describe(window: Window) -> str:
+def _describe(window: SlidingWindow) -> str:
     """Return what a window pads and why, as in `SAME_UPPER at stride 2 on 224x224 pads (0, 1), (0, 1)`."""
     on = f" on {by(window.sizes)}" if any(stride > 1 for stride in window.strides) else ""
     if window.policy == "computed":
@@ -259,7 +259,7 @@ def _describe(window: Window) -> str:
     return f"{at} {verb} {listed(window.pads)}{extra}" if window.pads is not None else f"{at}, in numbers open"
 
 
-def _effect(left: Window, right: Window, wanted: Pads, actual: Pads) -> str:
+def _effect(left: SlidingWindow, right: SlidingWindow, wanted: Pads, actual: Pads) -> str:
     if left.results != right.results:
         if left.sizes != right.sizes:
             return f"{by(left.results)} becomes {by(right.results)}, on an input of {by(right.sizes)}"
@@ -272,7 +272,7 @@ def _effect(left: Window, right: Window, wanted: Pads, actual: Pads) -> str:
     return moved + (f" (axes {by(shifts)})" if len(set(shifts)) > 1 else "")
 
 
-def _divisor(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
+def _divisor(left: SlidingWindow, right: SlidingWindow, fixes: Fixes) -> list[Disagreement]:
     if left.operator != "AveragePool":
         return []
     wanted, actual = left.divisors, right.divisors
@@ -286,11 +286,11 @@ def _divisor(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     return [Disagreement("divisor", f"{sides}: other values at the border", fixes.divisor(left, right))]
 
 
-def _reads_padding(*windows: Window) -> bool:
+def _reads_padding(*windows: SlidingWindow) -> bool:
     return any(_pads_something(window.effective_pads) for window in windows)
 
 
-def _divides(window: Window) -> str:
+def _divides(window: SlidingWindow) -> str:
     """Return what an average is divided by, in words."""
     whole = math.prod(window.kernel)
     axes = zip(window.divisors or (), window.kernel, strict=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphir.analysis.windows import Pads, Window
+from graphir.analysis.windows import Pads, SlidingWindow
 from graphir.types import Dim
 
 LOWEST = "-3.4028234663852886e+38"
@@ -36,16 +36,16 @@ class Fixes:
         """Return a number of filters."""
         return f"{self.filters}={filters}" if self.filters else f"{filters} filters"
 
-    def include(self, left: Window) -> str:
+    def include(self, left: SlidingWindow) -> str:
         """Return the attribute that says whether an average counts its padding, "" where there is none."""
         return ""
 
-    def divisor(self, left: Window, right: Window) -> str:
+    def divisor(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return the divisor of `left` for `right`, whose padding is right."""
         has_same_pads = not right.pad_node and left.pads == right.pads and left.ceil_mode == right.ceil_mode
         return (self.include(left) if has_same_pads else "") or self.padding(left, right)
 
-    def padding(self, left: Window, right: Window) -> str:
+    def padding(self, left: SlidingWindow, right: SlidingWindow) -> str:
         """Return the padding of `left` for `right`, with rounding, divisor, fill and output padding where the two
         differ."""
         if left.transposed:
@@ -71,7 +71,7 @@ def listed(pads: Pads | None) -> str:
     return "an open number" if pads is None else ", ".join(f"({before}, {after})" for before, after in pads)
 
 
-def read_pads(window: Window) -> Pads:
+def read_pads(window: SlidingWindow) -> Pads:
     """Return what is padded so that rounding down gives the window's own results: with ceil mode also what that
     adds."""
     pads = window.pads or ((0, 0),) * len(window.kernel)
@@ -79,12 +79,12 @@ def read_pads(window: Window) -> Pads:
     return pads if reached is None else tuple((before, max(after, 0)) for before, after in reached)
 
 
-def rounding(window: Window) -> str:
+def rounding(window: SlidingWindow) -> str:
     """Return which way the number of windows is rounded."""
     return "up" if window.ceil_mode else "down"
 
 
-def fill_of(window: Window) -> str:
+def fill_of(window: SlidingWindow) -> str:
     """Return what stands in a window's padding."""
     modes = {"reflect": "a reflection of the data", "edge": "copies of the edges", "wrap": "the data of the other end"}
     if window.fill:
@@ -92,7 +92,7 @@ def fill_of(window: Window) -> str:
     return "nothing that counts" if window.operator in ("MaxPool", "AveragePool") else "zeros"
 
 
-def extra(window: Window) -> tuple[int, ...]:
+def extra(window: SlidingWindow) -> tuple[int, ...]:
     """Return a transposed window's output padding."""
     return window.output_padding or (0,) * len(window.kernel)
 

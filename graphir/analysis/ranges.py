@@ -7,7 +7,7 @@ from graphir.ops.activation import Relu
 from graphir.ops.control import If
 from graphir.ops.elementwise import Add, Clip, Greater, GreaterOrEqual, Less, LessOrEqual, Max, Min, Mod
 from graphir.ops.slicing import Slice
-from graphir.ops.traits import ANY, POSITIVE, Decision, Rounding
+from graphir.ops.traits import ANY, POSITIVE, DecisionTrait, Rounding
 from graphir.types import DType, TensorType
 
 Range = tuple[float, float]
@@ -51,7 +51,7 @@ def _range_of(value: Value, known: dict[Value, Range], depth: int) -> Range:
         is_sum = low <= high and (value.dtype is not DType.INT64 or max(-low, high) < LARGEST)
         return (low, high) if is_sum and value.dtype in (DType.FLOAT32, DType.FLOAT64, DType.INT64) else ANY
     low, high = POSITIVE if operator.rounding is Rounding.SIZES else operator.bounds
-    is_limit = operator.rounding is Rounding.EXACT and operator.decides is Decision.LIMITS
+    is_limit = operator.rounding is Rounding.EXACT and operator.decides is DecisionTrait.LIMITS
     if not is_limit and operator.rounding not in (Rounding.VIEWS, Rounding.MOVES):
         return low, high
     data = [operand for operand in node.inputs if operand is not None and operand.dtype is value.dtype]

@@ -21,7 +21,7 @@ Pads = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Window:
+class SlidingWindow:
     """One convolution or pooling. Every tuple has an entry for each spatial axis.
 
     `pads` are (before, after), None where SAME needs a size that is not known; of a transposed convolution they are
@@ -147,7 +147,7 @@ def _varies(kernel: int, stride: int, dilation: int) -> bool:
     return len({same_total(size, kernel, stride, dilation) for size in range(start, start + stride)}) > 1
 
 
-def find_windows(graph: Graph) -> list[Window]:
+def find_windows(graph: Graph) -> list[SlidingWindow]:
     """Return the windows of a graph in order, those of subgraphs included. A Pad in front counts as the window's own
     padding, a Slice behind a transposed convolution as its crop.
 
@@ -156,7 +156,7 @@ def find_windows(graph: Graph) -> list[Window]:
     return [window for window, _ in prepared(graph)[1]]
 
 
-def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
+def prepared(graph: Graph) -> tuple[Graph, list[tuple[SlidingWindow, Node]]]:
     """Return a copy in which windows that are made of several nodes are one, and its windows with their nodes."""
     copy = clone(graph)
     drop_lowest(copy)
@@ -183,7 +183,7 @@ def _pad_of(node: Node) -> Node | None:
     return pad_in_front(node)[0] if isinstance(node.op, Conv | MaxPool | AveragePool | LpPool) else None
 
 
-def _window(node: Node) -> Window | None:
+def _window(node: Node) -> SlidingWindow | None:
     op = node.op
     assert isinstance(op, WINDOWED)
     kernel = kernel_of(node)
@@ -207,7 +207,7 @@ def _window(node: Node) -> Window | None:
     else:
         explicit = resolve(padding, sizes, kernel, strides, dilations)
         pads = None if explicit is None else explicit.pads
-    window = Window(
+    window = SlidingWindow(
         node.name,
         op.name,
         kernel,
@@ -231,7 +231,7 @@ def _window(node: Node) -> Window | None:
     return replace(window, include=False)
 
 
-def _with_pad_in_front(node: Node, window: Window) -> Window:
+def _with_pad_in_front(node: Node, window: SlidingWindow) -> SlidingWindow:
     """Return the window with the padding of a Pad in front that could not become part of the operator."""
     before = _pad_of(node)
     if before is None:
@@ -265,7 +265,7 @@ def _with_pad_in_front(node: Node, window: Window) -> Window:
     return _behind_pad(window, before, pads)
 
 
-def _behind_pad(window: Window, before: Node, pads: Pads | None) -> Window:
+def _behind_pad(window: SlidingWindow, before: Node, pads: Pads | None) -> SlidingWindow:
     """Return the window with a Pad in front that it cannot include, described by what it does: names tell nothing."""
     assert isinstance(before.op, Pad)
     number = fill_of(before)
@@ -283,7 +283,7 @@ def _behind_pad(window: Window, before: Node, pads: Pads | None) -> Window:
     return replace(window, around=f"a Pad {fill} of {shown}")
 
 
-def _with_windows_outside(node: Node, window: Window) -> Window:
+def _with_windows_outside(node: Node, window: SlidingWindow) -> SlidingWindow:
     """Return the window with the results behind the data that MXNet's convention `full` counts: its importer puts them
     there as constants."""
     users = node.outputs[0].users()
@@ -294,7 +294,7 @@ def _with_windows_outside(node: Node, window: Window) -> Window:
     return window if shape is None else replace(window, name=behind.name, results=shape[2:], ceil_mode=True)
 
 
-def _round_down(window: Window) -> Window:
+def _round_down(window: SlidingWindow) -> SlidingWindow:
     """With ceil mode, what that adds as padding: where rounding up ends it asks what is data, and a Pad makes data."""
     reached = window.effective_pads if window.ceil_mode else None
     if reached is None:

@@ -147,7 +147,7 @@ class _Place:
             os.unlink(name, dir_fd=self.folder)
 
 
-class _Part:
+class _PartialFile:
     """A file on its way to its place. `lock` is a second descriptor of it, which holds its lock until the end."""
 
     def __init__(self, place: _Place, name: str, descriptor: int) -> None:
@@ -177,7 +177,7 @@ class _Writing:
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
         self._targets = [Path(os.path.abspath(path)) for path in paths]
         self._stack = ExitStack()
-        self._parts: list[_Part] = []
+        self._parts: list[_PartialFile] = []
         self._folders: dict[Path, int] = {}
         self.places: list[_Place] = []
 
@@ -212,13 +212,13 @@ class _Writing:
             self._folders[target.parent] = descriptor
         return descriptor
 
-    def create(self, place: _Place, kind: str = PARTIAL) -> _Part:
+    def create(self, place: _Place, kind: str = PARTIAL) -> _PartialFile:
         """Return a new file for a place, with the permissions of the one that stands there. Raises ExportFailure."""
         with _naming_target(place.path), signals_held():
             while True:
                 name = f"{partial_prefix(place.name)}{os.urandom(16).hex()}{kind}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                part = _Part(place, name, os.open(name, flags, 0o666, dir_fd=place.folder))
+                part = _PartialFile(place, name, os.open(name, flags, 0o666, dir_fd=place.folder))
                 status = place.status(name) if _lock(part.lock) is not False else None
                 if status is not None and os.path.samestat(status, os.fstat(part.lock)):
                     break
@@ -264,14 +264,14 @@ class _Writing:
                     _sweep(folder, name)
 
 
-def _switch(parts: Sequence[_Part]) -> None:
+def _switch(parts: Sequence[_PartialFile]) -> None:
     """Let the parts take their places, the last one's old file never beside a new one of the others."""
     *besides, main = parts
     if not main.place.exists():
         for part in parts:
             part.replace()
         return
-    aside: list[tuple[_Part, str]] = []
+    aside: list[tuple[_PartialFile, str]] = []
     try:
         for part in besides:
             if part.place.exists():
@@ -289,7 +289,7 @@ def _switch(parts: Sequence[_Part]) -> None:
         part.place.remove(name)
 
 
-def _link_part(part: _Part) -> bool:
+def _link_part(part: _PartialFile) -> bool:
     """Give a part's file a second name, which can take its place while the first one stays. False where the file system
     has no links."""
     folder, name = part.place.folder, f"{partial_prefix(part.place.name)}{os.urandom(16).hex()}{PARTIAL}"
@@ -301,7 +301,7 @@ def _link_part(part: _Part) -> bool:
     return True
 
 
-def _switch_pair(weights: _Part, first: _Part, last: _Part) -> None:
+def _switch_pair(weights: _PartialFile, first: _PartialFile, last: _PartialFile) -> None:
     """The new description names the weights by the name they were written under, until they have their own."""
     first.replace()
     weights.is_used = True

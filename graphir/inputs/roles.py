@@ -16,7 +16,7 @@ import numpy as np
 from graphir.graph import Graph, Value
 from graphir.node import Node
 from graphir.ops import traits_of
-from graphir.ops.traits import Decision
+from graphir.ops.traits import DecisionTrait
 from graphir.types import Dim, DType
 
 T = TypeVar("T")
@@ -332,4 +332,4 @@ def order_sensitive(graph: Graph) -> list[str]:
     not choose the same."""
     from graphir.analysis.contents import count_operators
 
-    return sorted(name for name in count_operators(graph) if traits_of(name).decides >= Decision.ORDERS)
+    return sorted(name for name in count_operators(graph) if traits_of(name).decides >= DecisionTrait.ORDERS)

@@ -9,7 +9,7 @@ from graphir.types import Dim, DType, TensorType, product
 
 from .base import Operand, Operator, family, like_result, normalize_axis, operator
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
-from .traits import POSITIVE, SHARE, SIGNED_SHARE, Decision, Elementwise, Rounding, Saturation
+from .traits import POSITIVE, SHARE, SIGNED_SHARE, DecisionTrait, Elementwise, Rounding, Saturation
 from .work import INFERENCE, Each
 
 
@@ -32,7 +32,7 @@ class _Activation(Operator):
 class Relu(_Activation):
     """max(X, 0), of integers too. Source: ONNX Relu-14."""
 
-    rounding, decides, bounds = Rounding.EXACT, Decision.LIMITS, POSITIVE
+    rounding, decides, bounds = Rounding.EXACT, DecisionTrait.LIMITS, POSITIVE
     takes = (SIGNED,)
 
     def infer(self, x: TensorType) -> TensorType:
@@ -51,7 +51,7 @@ class LeakyRelu(_Activation):
 class ThresholdedRelu(_Activation):
     """X where X > alpha, else 0. Source: ONNX ThresholdedRelu-22."""
 
-    rounding, decides = Rounding.EXACT, Decision.STEPS
+    rounding, decides = Rounding.EXACT, DecisionTrait.STEPS
     alpha: float = 1.0
 
 
@@ -181,7 +181,7 @@ class LogSoftmax(_AlongAxis):
 class Hardmax(_AlongAxis):
     """1 at the first maximum along `axis`, 0 elsewhere. Source: ONNX Hardmax-13."""
 
-    rounding, decides, saturates, bounds = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES, SHARE
+    rounding, decides, saturates, bounds = Rounding.EXACT, DecisionTrait.ORDERS, Saturation.SATURATES, SHARE
     work = Each()
 
 
@@ -231,7 +231,7 @@ def _count(operand: TensorType) -> int | None:
 class Shrink(_Activation):
     """X + bias where X < -lambd, X - bias where X > lambd, else 0; of integers too. Source: ONNX Shrink-9."""
 
-    rounding, decides = Rounding.ROUNDS, Decision.STEPS
+    rounding, decides = Rounding.ROUNDS, DecisionTrait.STEPS
     takes = (NUMBERS - {DType.BFLOAT16},)
     lambd: float = 0.5
     bias: float = 0.0

@@ -23,7 +23,7 @@ from graphir.types import (
 )
 
 from .attributes import UNFIT, AttributeKind, kinds_of, taken
-from .traits import ANY, ORDER_LOST, Decision, Elementwise, Rounding, Saturation
+from .traits import ANY, ORDER_LOST, DecisionTrait, Elementwise, Rounding, Saturation
 from .work import Work
 
 Element = Dim | float
@@ -96,7 +96,7 @@ class Operator:
     checks_attributes: ClassVar[bool] = False
     work: ClassVar[Work | None] = None
     rounding: ClassVar[Rounding] = Rounding.UNKNOWN
-    decides: ClassVar[Decision] = Decision.NOTHING
+    decides: ClassVar[DecisionTrait] = DecisionTrait.NOTHING
     orderings: ClassVar[frozenset[int]] = frozenset()
     saturates: ClassVar[Saturation] = Saturation.NONE
     bounds: ClassVar[tuple[float, float]] = ANY
@@ -290,7 +290,7 @@ def operator(cls: O) -> O:
     cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
     cls.work = cls.work or cls.rounding.work
     if cls.stays_wide is None:
-        cls.stays_wide = cls.rounding.stays_wide or (ORDER_LOST if cls.decides >= Decision.ORDERS else "")
+        cls.stays_wide = cls.rounding.stays_wide or (ORDER_LOST if cls.decides >= DecisionTrait.ORDERS else "")
     variadic = any(name.rstrip("?").endswith("*") for name in cls.inputs)
     cls.least_inputs = sum(not name.endswith("?") for name in cls.inputs)
     cls.most_inputs = None if variadic else len(cls.inputs)

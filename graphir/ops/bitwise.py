@@ -10,11 +10,11 @@ from graphir.types import DType, TensorType
 from .base import Operand, Operator, like_result, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import CONVERTIBLE, INTEGERS
-from .traits import Decision, Elementwise, Rounding
+from .traits import DecisionTrait, Elementwise, Rounding
 from .work import Each
 
 
-class Direction(enum.Enum):
+class ShiftDirection(enum.Enum):
     """Which way bits move: LEFT makes numbers greater."""
 
     LEFT = "LEFT"
@@ -35,7 +35,7 @@ class _Bitwise(Operator):
     inputs = ("A", "B")
     outputs = ("C",)
     takes = (INTEGERS, INTEGERS)
-    rounding, decides, elementwise = Rounding.EXACT, Decision.NOTHING, Elementwise.BROADCAST
+    rounding, decides, elementwise = Rounding.EXACT, DecisionTrait.NOTHING, Elementwise.BROADCAST
     work = Each()
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
@@ -67,7 +67,7 @@ class BitShift(_Bitwise):
 
     inputs = ("X", "Y")
     outputs = ("Z",)
-    direction: Direction
+    direction: ShiftDirection
 
 
 @operator
@@ -76,7 +76,7 @@ class BitwiseNot(Operator):
 
     inputs = ("X",)
     takes = (INTEGERS,)
-    rounding, decides, elementwise = Rounding.EXACT, Decision.NOTHING, Elementwise.ALONE
+    rounding, decides, elementwise = Rounding.EXACT, DecisionTrait.NOTHING, Elementwise.ALONE
     work = Each()
     infer_inputs = like_result
 

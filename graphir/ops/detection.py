@@ -11,7 +11,7 @@ from .base import Operand, Operator, like_result, operator, refine, same_dtype, 
 from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64
 from .steps import of_roi_align
-from .traits import COORDINATES, Decision, Rounding
+from .traits import COORDINATES, DecisionTrait, Rounding
 from .work import Counted, Open
 
 
@@ -35,7 +35,7 @@ class NonMaxSuppression(Operator):
     counts = True
     outputs = ("selected_indices",)
     takes = (FLOAT32, FLOAT32, INT64, FLOAT32, FLOAT32)
-    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
+    rounding, decides, stays_wide = Rounding.ROUNDS, DecisionTrait.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     center_point_box: bool = False
 
@@ -122,7 +122,7 @@ class BoxNMS(Operator):
     """
 
     inputs = ("data",)
-    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
+    rounding, decides, stays_wide = Rounding.ROUNDS, DecisionTrait.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     overlap_thresh: float = 0.5
     valid_thresh: float = 0.0
@@ -158,7 +158,7 @@ class MultiBoxDetection(Operator):
     """
 
     inputs = ("cls_prob", "loc_pred", "anchor")
-    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
+    rounding, decides, stays_wide = Rounding.ROUNDS, DecisionTrait.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     clip: bool = True
     threshold: float = 0.01

@@ -14,7 +14,7 @@ from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES
 from .elements import Function
 from .known import choose, converted, each, filled
 from .steps import of_joined
-from .traits import EXPONENTIALS, OUT_OF_RANGE, POSITIVE, SIGNED_SHARE, Decision, Elementwise, Rounding, Saturation
+from .traits import EXPONENTIALS, OUT_OF_RANGE, POSITIVE, SIGNED_SHARE, DecisionTrait, Elementwise, Rounding, Saturation
 from .work import Counted, Each
 
 
@@ -40,7 +40,7 @@ class _Predicate(Operator):
 
     inputs = ("X",)
     takes = (FLOATS | FLOATS_OF_8_BITS,)
-    rounding, decides, elementwise = Rounding.TESTS, Decision.NOTHING, Elementwise.ALONE
+    rounding, decides, elementwise = Rounding.TESTS, DecisionTrait.NOTHING, Elementwise.ALONE
     work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
@@ -122,7 +122,7 @@ class Div(_Binary):
 class Mod(_Binary):
     """The remainder of A / B: with the sign of B, or with `fmod` that of A, as C's fmod. Source: ONNX Mod-13."""
 
-    decides = Decision.STEPS
+    decides = DecisionTrait.STEPS
     fmod: bool = False
     same_shape: bool = False
 
@@ -195,12 +195,12 @@ def _unary(
 def _comparison(name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS) -> type[Operator]:
     """Return a comparison whose only attribute is `same_shape`."""
     stated: Any = {"takes": (takes, takes), "__annotations__": {"same_shape": "bool"}, "same_shape": False}
-    decides = Decision.NOTHING if takes is BOOL else Decision.STEPS
+    decides = DecisionTrait.NOTHING if takes is BOOL else DecisionTrait.STEPS
     return _derive_operator(_Comparison, name, text, since, follow, decides=decides, **stated)
 
 
-_EXACT: Any = {"rounding": Rounding.EXACT, "decides": Decision.NOTHING}
-_STEPS: Any = {"rounding": Rounding.EXACT, "decides": Decision.STEPS}
+_EXACT: Any = {"rounding": Rounding.EXACT, "decides": DecisionTrait.NOTHING}
+_STEPS: Any = {"rounding": Rounding.EXACT, "decides": DecisionTrait.STEPS}
 
 Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal, COMMON - dtypes.COMPLEX)
 Greater = _comparison("Greater", "Whether A > B.", 13, elements.greater)
@@ -291,7 +291,7 @@ class Mean(_Variadic):
 class Max(_Variadic):
     """The elementwise maximum of all operands. Source: ONNX Max-13."""
 
-    rounding, decides = Rounding.EXACT, Decision.LIMITS
+    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
     takes = (NUMBERS,)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -302,7 +302,7 @@ class Max(_Variadic):
 class Min(_Variadic):
     """The elementwise minimum of all operands. Source: ONNX Min-13."""
 
-    rounding, decides = Rounding.EXACT, Decision.LIMITS
+    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
     takes = (NUMBERS,)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -315,7 +315,7 @@ class Clip(Operator):
 
     inputs = ("X", "min?", "max?")
     takes = (NUMBERS, NUMBERS, NUMBERS)
-    rounding, decides, saturates = Rounding.EXACT, Decision.LIMITS, Saturation.BOUNDED
+    rounding, decides, saturates = Rounding.EXACT, DecisionTrait.LIMITS, Saturation.BOUNDED
     elementwise = Elementwise.ALONE
     work = Each(2)
     infer_inputs = like_result

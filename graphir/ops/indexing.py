@@ -19,7 +19,7 @@ from .selection import NonZero as NonZero
 from .selection import Unique as Unique
 from .selection import check_indices
 from .steps import of_scatter
-from .traits import Decision, Rounding
+from .traits import DecisionTrait, Rounding
 from .work import Counted
 
 
@@ -291,7 +291,7 @@ class OneHot(Operator):
     inputs = ("indices", "depth", "values")
     takes = (NUMBERS - {DType.BFLOAT16}, NUMBERS - {DType.BFLOAT16}, COMMON)
     reads = frozenset({1})
-    rounding, decides = Rounding.EXACT, Decision.NOTHING
+    rounding, decides = Rounding.EXACT, DecisionTrait.NOTHING
     work = Rounding.MOVES.work
     axis: int = -1
 

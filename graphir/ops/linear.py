@@ -11,7 +11,7 @@ from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .broadcasting import broadcast
 from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
 from .steps import of_determinant, of_einsum, of_gemm, of_zero_points
-from .traits import Decision, Rounding
+from .traits import DecisionTrait, Rounding
 from .work import ONLY_MACS, Counted
 
 
@@ -156,7 +156,7 @@ class MatMulInteger(_MatMul):
 
     inputs = ("A", "B", "a_zero_point?", "b_zero_point?")
     takes = (BYTES, BYTES, BYTES, BYTES)
-    rounding, decides, stays_wide = Rounding.EXACT, Decision.NOTHING, Rounding.QUANTIZES.stays_wide
+    rounding, decides, stays_wide = Rounding.EXACT, DecisionTrait.NOTHING, Rounding.QUANTIZES.stays_wide
     work = Counted(of_zero_points)
 
     def infer(

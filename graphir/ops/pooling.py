@@ -11,7 +11,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, forma
 from .base import Operand, Operator, Values, family, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
 from .steps import of_average, of_largest, of_norm
-from .traits import COORDINATES, ORDER_LOST, Decision, Rounding
+from .traits import COORDINATES, ORDER_LOST, DecisionTrait, Rounding
 from .windows import Windowed
 from .work import Counted, EachRead, Open
 
@@ -91,7 +91,7 @@ class MaxPool(_WindowPool):
 
     outputs = ("Y", "Indices")
     takes = (FLOATS | BYTES,)
-    rounding, decides = Rounding.EXACT, Decision.LIMITS
+    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
     work = Counted(of_largest)
     storage_order: int = 0
 
@@ -146,7 +146,7 @@ class _GlobalPool(Operator):
 class GlobalMaxPool(_GlobalPool):
     """The largest element of each channel of X (N, C, D...). Source: ONNX GlobalMaxPool-22."""
 
-    rounding, decides = Rounding.EXACT, Decision.LIMITS
+    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
     work = EachRead()
 
 
@@ -177,7 +177,7 @@ class MaxRoiPool(Operator):
 
     inputs = ("X", "rois")
     takes = (FLOATS, FLOATS)
-    rounding, decides, stays_wide = Rounding.EXACT, Decision.STEPS, COORDINATES
+    rounding, decides, stays_wide = Rounding.EXACT, DecisionTrait.STEPS, COORDINATES
     work = Open("how many elements a cell has depends on the boxes")
     pooled_shape: tuple[int, ...]
     spatial_scale: float = 1.0

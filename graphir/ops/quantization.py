@@ -21,7 +21,7 @@ from .base import Operand, Operator, expect_number, family, normalize_axis, oper
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
-from .traits import Decision, Rounding
+from .traits import DecisionTrait, Rounding
 from .work import ONLY_MACS, Each
 
 
@@ -205,7 +205,7 @@ class ConvInteger(_QuantizedConv):
     inputs = ("x", "w", "x_zero_point?", "w_zero_point?")
     outputs = ("y",)
     takes = (BYTES, BYTES, BYTES, BYTES)
-    rounding, decides, stays_wide = Rounding.EXACT, Decision.NOTHING, Rounding.QUANTIZES.stays_wide
+    rounding, decides, stays_wide = Rounding.EXACT, DecisionTrait.NOTHING, Rounding.QUANTIZES.stays_wide
     work = ONLY_MACS
 
     def infer(self, x: TensorType, w: TensorType, x_zero: Operand = None, w_zero: Operand = None) -> TensorType:

@@ -14,7 +14,7 @@ from .base import Known, Operand, Operator, Values, elements_of, expect_number, 
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
-from .traits import POSITIVE, Decision, Rounding, Saturation
+from .traits import POSITIVE, DecisionTrait, Rounding, Saturation
 from .work import EachRead, Open
 
 
@@ -123,7 +123,7 @@ def _reduction(
 
 ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
 ReduceProd = _reduction("ReduceProd", "The product", 18, elements.multiply_whole, 1)
-_EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXACT, "decides": Decision.LIMITS}
+_EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXACT, "decides": DecisionTrait.LIMITS}
 ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, **_EXTREME)
 ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, **_EXTREME)
 ReduceMean = _reduction("ReduceMean", "The mean", 18)
@@ -143,7 +143,7 @@ class _ArgReduce(Operator):
     inputs = ("data",)
     outputs = ("reduced",)
     takes = (NUMBERS,)
-    rounding, decides, saturates = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES
+    rounding, decides, saturates = Rounding.EXACT, DecisionTrait.ORDERS, Saturation.SATURATES
     work = EachRead()
     axis: int = 0
     keepdims: bool = True
@@ -193,7 +193,7 @@ class TopK(Operator):
     outputs = ("Values", "Indices")
     takes = (NUMBERS, INT64)
     reads = frozenset({1})
-    rounding, decides, orderings = Rounding.EXACT, Decision.CUTS, frozenset({1})
+    rounding, decides, orderings = Rounding.EXACT, DecisionTrait.CUTS, frozenset({1})
     work = Open("how many comparisons it takes depends on the elements")
     axis: int = -1
     largest: bool = True

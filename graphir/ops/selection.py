@@ -26,7 +26,7 @@ from .base import (
 from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
-from .traits import Decision, Rounding
+from .traits import DecisionTrait, Rounding
 from .work import Each, EachRead, Open
 
 
@@ -100,7 +100,7 @@ class NonZero(Operator):
     counts = True
     takes = (COMMON,)
     reads = frozenset({0})
-    rounding, decides = Rounding.TESTS, Decision.STEPS
+    rounding, decides = Rounding.TESTS, DecisionTrait.STEPS
     work = EachRead()
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
@@ -136,7 +136,7 @@ class Unique(Operator):
     outputs = ("Y", "indices", "inverse_indices", "counts")
     takes = (COMMON,)
     reads = frozenset({0})
-    rounding, decides = Rounding.EXACT, Decision.ORDERS
+    rounding, decides = Rounding.EXACT, DecisionTrait.ORDERS
     work = Open("how many comparisons it takes depends on the elements")
     axis: int | None = None
     sorted: bool = True

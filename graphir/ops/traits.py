@@ -66,7 +66,7 @@ class Elementwise(enum.Enum):
     BROADCAST = "broadcast"
 
 
-class Decision(enum.IntEnum):
+class DecisionTrait(enum.IntEnum):
     """What an operator decides by comparing real numbers with each other or with constants; each includes those before.
 
     A result that is limited bends where they cross; one that steps jumps there; one that orders takes one of several

@@ -11,7 +11,7 @@ from graphir.ops.elementwise import Where
 from graphir.ops.shape import Squeeze
 from graphir.types import DType, TensorType, Unknown
 
-from .inline import Body, GraphNames, take_place
+from .inline import GraphNames, InlinedGraph, take_place
 from .outcome import Outcome
 
 
@@ -46,7 +46,7 @@ def _inline(graph: Graph, names: GraphNames) -> Outcome:
             for inner in node.subgraphs:
                 outcome |= _inline(inner, names)
             continue
-        body = Body(branch, graph, names, node.name)
+        body = InlinedGraph(branch, graph, names, node.name)
         take_place(graph, node, body.copy({}, node), body.new_nodes)
         pending.extend(reversed(body.new_nodes))
         outcome.note(node.name, f"its condition is known: the branch {branch.name} runs")
@@ -79,7 +79,7 @@ def select_branches(graph: Graph, names: GraphNames | None = None) -> Outcome:
     names = names or (GraphNames(graph) if pending else None)
     while pending and names is not None:
         node = pending.pop()
-        branches = [Body(inner, graph, names, node.name) for inner in node.subgraphs]
+        branches = [InlinedGraph(inner, graph, names, node.name) for inner in node.subgraphs]
         try:
             nodes = _select(graph, node, branches)
         except GraphirError as error:
@@ -95,7 +95,7 @@ def select_branches(graph: Graph, names: GraphNames | None = None) -> Outcome:
     return outcome
 
 
-def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
+def _select(graph: Graph, node: Node, branches: list[InlinedGraph]) -> list[Node]:
     condition = node.inputs[0]
     assert condition is not None
     results = [branch.copy({}, node) for branch in branches]
@@ -115,7 +115,7 @@ def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
     return nodes
 
 
-def as_scalar(body: Body, condition: Value, before: Node) -> Value:
+def as_scalar(body: InlinedGraph, condition: Value, before: Node) -> Value:
     """Return a condition of one element without axes, so that it broadcasts to anything."""
     if not condition.rank:
         return condition

@@ -10,7 +10,7 @@ from graphir.graph import Graph
 
 
 class Evaluator(Protocol):
-    """Computes graphs without inputs, such as `graphir.runtime.evaluate.Evaluator` with an exporter."""
+    """Computes graphs without inputs, such as `graphir.runtime.evaluate.OnnxEvaluator` with an exporter."""
 
     @property
     def name(self) -> str:

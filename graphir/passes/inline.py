@@ -17,7 +17,7 @@ from .clone import Images, clone_into
 class GraphNames(all_names.Names):
     """The names of all values of a graph, of the graphs inside it and around it.
 
-    `ancestors` says for nodes that `Body` made what they were made for.
+    `ancestors` says for nodes that `InlinedGraph` made what they were made for.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -27,7 +27,7 @@ class GraphNames(all_names.Names):
         self.ancestors: dict[Node, Node] = {}
 
 
-class Body:
+class InlinedGraph:
     """A graph whose nodes are put into `target`, as often as wanted; its parameters come with them, once."""
 
     def __init__(self, body: Graph, target: Graph, names: GraphNames, prefix: str) -> None:

@@ -13,7 +13,7 @@ from graphir.ops.quantization import ConvInteger, QLinearConv, QLinearMatMul, Qu
 from graphir.ops.shape import Unsqueeze
 from graphir.types import Dim, DType, product
 
-from .inline import Body, GraphNames, take_place
+from .inline import GraphNames, InlinedGraph, take_place
 
 EXACT = 1 << 24
 """Up to which float32 holds every integer."""
@@ -26,7 +26,7 @@ class _Floats:
 
     def __init__(self, graph: Graph, node: Node, names: GraphNames) -> None:
         self.node = node
-        self.body = Body(graph, graph, names, node.name)
+        self.body = InlinedGraph(graph, graph, names, node.name)
 
     def value(self, slot: int) -> Value | None:
         """Return the operand in a slot, None for an absent one."""

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import NamedTuple
 
+from graphir.errors import GraphirError
 from graphir.graph import Node
 from graphir.structure.record import mutable_record
+
+
+class Stays(GraphirError):
+    """Why a pass leaves a node as it is."""
 
 
 class Change(NamedTuple):

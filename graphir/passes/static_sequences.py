@@ -20,8 +20,8 @@ from graphir.safety.limits import charge_nodes
 from graphir.types import ANYTHING, DType, OptionalType, TensorType
 
 from .dead_code import remove_dead_code
-from .inline import Body, GraphNames, take_place
-from .outcome import Outcome
+from .inline import GraphNames, InlinedGraph, take_place
+from .outcome import Outcome, Stays
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class Elements:
 Content = Union[Value, Elements, Absent]
 
 
-class _Stays(GraphirError):
-    """Why a node is not resolved."""
-
-
 def resolve_structure(graph: Graph, names: GraphNames | None = None) -> Outcome:
     """Replace the operators on sequences and optional values by plain ones, where all positions and lengths are known.
 
@@ -53,7 +49,7 @@ def resolve_structure(graph: Graph, names: GraphNames | None = None) -> Outcome:
     if not any(isinstance(node.op, sq.OPERATORS) for node in graph.nodes):
         return Outcome()
     count = len(graph)
-    walk = _Walk(graph, names or GraphNames(graph))
+    walk = _SequenceWalk(graph, names or GraphNames(graph))
     walk.run(list(graph.nodes))
     outcome = walk.outcome
     left = remove_dead_code(graph)
@@ -65,7 +61,7 @@ def resolve_structure(graph: Graph, names: GraphNames | None = None) -> Outcome:
     return outcome
 
 
-class _Walk:
+class _SequenceWalk:
     """One walk over the nodes, which learns what every sequence holds."""
 
     def __init__(self, graph: Graph, names: GraphNames) -> None:
@@ -81,13 +77,13 @@ class _Walk:
             handler = HANDLERS.get(type(node.op))
             if handler is None:
                 continue
-            body = Body(node.subgraphs[0] if node.subgraphs else self.graph, self.graph, self.names, node.name)
+            body = InlinedGraph(node.subgraphs[0] if node.subgraphs else self.graph, self.graph, self.names, node.name)
             try:
                 self._settle(node, handler(self, node, body), body)
             except GraphirError as error:
                 self.outcome.reasons[node] = str(error)
 
-    def _settle(self, node: Node, contents: list[Content], body: Body) -> None:
+    def _settle(self, node: Node, contents: list[Content], body: InlinedGraph) -> None:
         """A tensor takes the place of the node's result; what a sequence holds is noted."""
         values = [content for content in contents if isinstance(content, Value)]
         if len(values) == len(contents) and not isinstance(node.op, sq.Optional | Identity):
@@ -104,55 +100,55 @@ class _Walk:
         return value
 
     def content(self, value: Value) -> Content:
-        """Return what an optional value, a sequence or a tensor holds. Raises _Stays."""
+        """Return what an optional value, a sequence or a tensor holds. Raises Stays."""
         content = self.contents.get(value)
         if content is not None:
             return content
         if isinstance(value.type, TensorType) and value.type != ANYTHING:
             return value
         origin = "an input" if value.producer is None else f"computed by {value.producer.name}"
-        raise _Stays(f"{value.name} is {value.type}, {origin}; what it holds is known at run time only")
+        raise Stays(f"{value.name} is {value.type}, {origin}; what it holds is known at run time only")
 
     def elements(self, node: Node) -> tuple[Value, ...]:
-        """Return the elements of the sequence that is the node's first operand. Raises _Stays."""
+        """Return the elements of the sequence that is the node's first operand. Raises Stays."""
         value = node.inputs[0]
         assert value is not None
         content = self.content(value)
         if not isinstance(content, Elements):
-            raise _Stays(f"{value.name} is {value.type}, expected a sequence")
+            raise Stays(f"{value.name} is {value.type}, expected a sequence")
         return content.items
 
     def position(self, node: Node, slot: int, count: int, default: int) -> int:
-        """Return a position among `count` places, counted from the front. Raises _Stays."""
+        """Return a position among `count` places, counted from the front. Raises Stays."""
         value = node.inputs[slot] if slot < len(node.inputs) else None
         if value is None:
             position = default
         else:
             known = None if value.known is None else value.known.integers()
             if known is None or len(known) != 1:
-                raise _Stays(f"the position {value.name} is computed at run time")
+                raise Stays(f"the position {value.name} is computed at run time")
             position = known[0] + count if known[0] < 0 else known[0]
         if not 0 <= position < count:
-            raise _Stays(f"the position {position} is outside of a sequence of {count} elements")
+            raise Stays(f"the position {position} is outside of a sequence of {count} elements")
         return position
 
 
-def _construct(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _construct(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     return [Elements(tuple(value for value in node.inputs if value is not None))]
 
 
-def _identity(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _identity(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     value = node.inputs[0]
     assert value is not None
     return [value if isinstance(value.type, TensorType) else walk.content(value)]
 
 
-def _element_at(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _element_at(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     items = walk.elements(node)
     return [items[walk.position(node, 1, len(items), 0)]]
 
 
-def _insert(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _insert(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     items, new = walk.elements(node), node.inputs[1]
     assert new is not None
     value = node.inputs[2] if len(node.inputs) > 2 else None
@@ -167,33 +163,33 @@ def _is_negative(value: Value) -> bool:
     return known is not None and len(known) == 1 and known[0] < 0
 
 
-def _erase(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _erase(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     items = walk.elements(node)
     index = walk.position(node, 1, len(items), len(items) - 1)
     return [Elements((*items[:index], *items[index + 1 :]))]
 
 
-def _length(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _length(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     return [walk.graph.constant(np.int64(len(walk.elements(node))))]
 
 
-def _concat(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _concat(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     op, items = node.op, walk.elements(node)
     assert isinstance(op, sq.ConcatFromSequence)
     if not items:
-        raise _Stays("there are no elements to join")
+        raise Stays("there are no elements to join")
     if op.new_axis:
         axes = walk.graph.constant([op.axis], DType.INT64)
         items = tuple(body.add(Unsqueeze(), [item, axes], node, "row").outputs[0] for item in items)
     return [items[0] if len(items) == 1 else body.add(Concat(op.axis), items, node, "joined").outputs[0]]
 
 
-def _split(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _split(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     op, value = node.op, node.inputs[0]
     assert isinstance(op, sq.SplitToSequence)
     assert value is not None
     if value.shape is None:
-        raise _Stays(f"the number of axes of {value.name} is not known")
+        raise Stays(f"the number of axes of {value.name} is not known")
     axis = normalize_axis(op.axis, len(value.shape))
     stated = node.inputs[1] if len(node.inputs) > 1 else None
     sizes = _sizes(value, axis, stated)
@@ -208,27 +204,27 @@ def _split(walk: _Walk, node: Node, body: Body) -> list[Content]:
 
 
 def _sizes(value: Value, axis: int, stated: Value | None) -> tuple[int, ...]:
-    """Return the sizes of the parts. Raises _Stays."""
+    """Return the sizes of the parts. Raises Stays."""
     whole = value.shape[axis] if value.shape is not None else None
     known = None if stated is None or stated.known is None else stated.known.integers()
     if stated is not None and known is None:
-        raise _Stays(f"the sizes of the parts ({stated.name}) are computed at run time")
+        raise Stays(f"the sizes of the parts ({stated.name}) are computed at run time")
     if stated is not None and known is not None and stated.rank == 1:
         return known
     if not isinstance(whole, int):
-        raise _Stays(f"how many parts there are, axis {axis} of {value.name} {value.type}, is not known")
+        raise Stays(f"how many parts there are, axis {axis} of {value.name} {value.type}, is not known")
     size = 1 if known is None else known[0]
     if whole == 0 or size < 1:
-        raise _Stays(f"{whole} elements do not make parts of {size}")
+        raise Stays(f"{whole} elements do not make parts of {size}")
     charge_nodes(-(-whole // size), f"{value.name} {value.type} taken apart")
     return tuple(min(size, whole - start) for start in range(0, whole, size))
 
 
-def _map(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _map(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     contents = [walk.content(value) for value in node.inputs if value is not None]
     lengths = {len(content.items) for content in contents if isinstance(content, Elements)}
     if len(lengths) != 1 or any(isinstance(content, Absent) for content in contents):
-        raise _Stays(f"its sequences have the lengths {', '.join(map(str, sorted(lengths)))}")
+        raise Stays(f"its sequences have the lengths {', '.join(map(str, sorted(lengths)))}")
     results: list[list[Value]] = [[] for _ in node.outputs]
     for turn in range(lengths.pop()):
         given = [_element(content, turn) for content in contents]
@@ -245,28 +241,28 @@ def _element(content: Content, turn: int) -> Value:
     return content.items[turn] if isinstance(content, Elements) else content
 
 
-def _optional(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _optional(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     value = node.inputs[0] if node.inputs else None
     return [Absent() if value is None else walk.content(value)]
 
 
-def _get_element(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _get_element(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     value = node.inputs[0]
     assert value is not None
     content = walk.content(value)
     if isinstance(content, Absent):
-        raise _Stays(f"{value.name} holds nothing")
+        raise Stays(f"{value.name} holds nothing")
     return [content]
 
 
-def _has_element(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _has_element(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     value = node.inputs[0] if node.inputs else None
     certain = value is not None and not isinstance(value.type, OptionalType) and value.type != ANYTHING
     has = value is not None and (certain or not isinstance(walk.content(value), Absent))
     return [walk.graph.constant(np.bool_(has))]
 
 
-Handler = Callable[[_Walk, Node, Body], list[Content]]
+Handler = Callable[[_SequenceWalk, Node, InlinedGraph], list[Content]]
 HANDLERS: Mapping[type, Handler] = {
     sq.SequenceConstruct: _construct,
     sq.SequenceEmpty: _construct,

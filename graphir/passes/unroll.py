@@ -21,14 +21,10 @@ from graphir.types import DType, TensorType
 from .branches import as_scalar, have_same_shape
 from .evaluator import Evaluator
 from .fold_constants import evaluated
-from .inline import Body, GraphNames, take_place
-from .outcome import Outcome
+from .inline import GraphNames, InlinedGraph, take_place
+from .outcome import Outcome, Stays
 
 LIMIT = 20_000
-
-
-class _Stays(GraphirError):
-    """Why a loop is not unrolled."""
 
 
 class _Limit(NamedTuple):
@@ -95,11 +91,11 @@ class _Turns:
         self.evaluator = evaluator
         self.limit = limit
         self.weight = max(1, _weight(node))
-        self.body = Body(node.subgraphs[0], graph, names, node.name)
+        self.body = InlinedGraph(node.subgraphs[0], graph, names, node.name)
         self.decisions: list[tuple[DecisionKind, str, str]] = []
 
     def of_loop(self) -> list[Value]:
-        """Return what stands for the results of a Loop. Raises _Stays."""
+        """Return what stands for the results of a Loop. Raises Stays."""
         body = self.node.subgraphs[0]
         trips = self._trips()
         goes_on = self._has_iteration(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
@@ -126,7 +122,7 @@ class _Turns:
         return results
 
     def _has_iteration(self, value: Value | None, trips: int | None, turn: int) -> bool:
-        """Return whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
+        """Return whether there is an iteration behind `turn` others; one that may be masked counts. Raises Stays."""
         known = 1 if value is None else self._constant(value, compute=not turn)
         if known is not None:
             if not known and turn and (len(self.node.inputs) < 2 or self.node.inputs[1] is None):
@@ -136,11 +132,11 @@ class _Turns:
         assert value is not None
         what = f"whether it goes on behind iteration {turn}" if turn else "whether it runs at all"
         if not self.masked or trips is None:
-            raise _Stays(f"{what} ({value.name}) is computed at run time")
+            raise Stays(f"{what} ({value.name}) is computed at run time")
         carried = len(self.node.inputs) - 2
         for result in self.node.outputs[carried:]:
             if result.is_needed:
-                raise _Stays(f"{what} ({value.name}) is computed at run time, and with it the length of {result.name}")
+                raise Stays(f"{what} ({value.name}) is computed at run time, and with it the length of {result.name}")
         scalar = as_scalar(self.body, value, self.node)
         if self.alive is None:
             text = f"when it ends is known at run time only; all {trips} iterations are computed, and Where selects"
@@ -168,12 +164,12 @@ class _Turns:
             return new
         for value, other in zip(new, old, strict=True):
             if not have_same_shape(value, other):
-                raise _Stays(f"when it ends is computed at run time, and {other.type} becomes {value.type} meanwhile")
+                raise Stays(f"when it ends is computed at run time, and {other.type} becomes {value.type} meanwhile")
         pairs = zip(new, old, strict=True)
         return [self._add(Where(), [self.alive, *pair], "kept").outputs[0] for pair in pairs]
 
     def of_scan(self) -> list[Value]:
-        """Return what stands for the results of a Scan. Raises _Stays."""
+        """Return what stands for the results of a Scan. Raises Stays."""
         op, body = self.node.op, self.node.subgraphs[0]
         assert isinstance(op, Scan)
         operands = [value for value in self.node.inputs if value is not None]
@@ -209,7 +205,7 @@ class _Turns:
         whole, left = self.limit
         if nodes > left:
             more = "" if left == whole else f", of which other loops used {whole - left}"
-            raise _Stays(
+            raise Stays(
                 f"{count} iterations of {len(self.node.subgraphs[0])} nodes are {nodes} nodes unrolled, more than the "
                 f"limit of {whole}{more}"
             )
@@ -221,7 +217,7 @@ class _Turns:
             return None
         number = self._constant(value)
         if number is None:
-            raise _Stays(f"the number of iterations ({value.name}) is computed at run time")
+            raise Stays(f"the number of iterations ({value.name}) is computed at run time")
         self._check_size(max(0, number))
         return max(0, number)
 
@@ -250,12 +246,12 @@ class _Turns:
         for source, axis in zip(sources, axes, strict=True):
             size = None if source.shape is None else source.shape[axis]
             if not isinstance(size, int):
-                raise _Stays(f"its length, axis {axis} of {source.name} {source.type}, is not known")
+                raise Stays(f"its length, axis {axis} of {source.name} {source.type}, is not known")
             lengths.add(size)
         if len(lengths) != 1:
-            raise _Stays(f"its operands have the lengths {', '.join(map(str, sorted(lengths)))}")
+            raise Stays(f"its operands have the lengths {', '.join(map(str, sorted(lengths)))}")
         if lengths == {0}:
-            raise _Stays("its length is 0, and a tensor without elements cannot be taken apart")
+            raise Stays("its length is 0, and a tensor without elements cannot be taken apart")
         return lengths.pop()
 
     def _slices(self, source: Value, axis: int, length: int) -> list[Value]:
@@ -274,10 +270,10 @@ class _Turns:
         if not values:
             type_ = result.type
             if not isinstance(type_, TensorType) or type_.shape is None or type_.dtype is None:
-                raise _Stays(f"it runs 0 times, and the type of {result.name} is not known")
+                raise Stays(f"it runs 0 times, and the type of {result.name} is not known")
             sizes = [size for size in type_.shape[1:] if isinstance(size, int)]
             if len(sizes) != len(type_.shape) - 1:
-                raise _Stays(f"it runs 0 times, and the sizes of {result.name} {type_} are not known")
+                raise Stays(f"it runs 0 times, and the sizes of {result.name} {type_} are not known")
             return self.graph.constant(np.zeros((0, *sizes), type_.dtype.numpy()))
         axes = self.graph.constant([axis], DType.INT64)
         rows = [self._add(Unsqueeze(), [value, axes], "row").outputs[0] for value in values]

@@ -14,7 +14,7 @@ from graphir.types import DType
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.analysis.change import Change
+    from graphir.analysis.change import GraphDifference
     from graphir.analysis.diff import Difference, Row
     from graphir.graph import Node
 
@@ -138,7 +138,7 @@ def diff_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _change_json(change: Change) -> dict[str, str]:
+def _change_json(change: GraphDifference) -> dict[str, str]:
     return {"kind": change.kind, "text": change.text}
 
 

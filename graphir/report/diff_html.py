@@ -15,7 +15,7 @@ from .page import HtmlCell, TableShape, banner, escape, facts, fold, footer, pag
 from .text import plural
 
 if TYPE_CHECKING:
-    from graphir.analysis.change import Change
+    from graphir.analysis.change import GraphDifference
     from graphir.analysis.diff import Difference, Row
     from graphir.graph import Node, Value
 
@@ -174,7 +174,7 @@ def _groups(groups: Sequence[DifferenceGroup]) -> str:
     return "\n".join(parts)
 
 
-def _changes(changes: tuple[Change, ...]) -> str:
+def _changes(changes: tuple[GraphDifference, ...]) -> str:
     rows = [[escape(change.kind), escape(change.text)] for change in changes]
     return table(("what", "in words"), rows, TableShape(full=(1,)))
 

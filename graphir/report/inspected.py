@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graphir.analysis.padding_audit import PaddingAudit
     from graphir.analysis.shape_comparison import ShapePair
     from graphir.analysis.summary import Summary
-    from graphir.analysis.windows import Window
+    from graphir.analysis.windows import SlidingWindow
     from graphir.graph import Graph
 
 
@@ -95,7 +95,7 @@ class WindowsReport(Printed):
     """What every convolution and pooling of a model pads."""
 
     title: str
-    windows: tuple[Window, ...]
+    windows: tuple[SlidingWindow, ...]
 
     def to_text(self, *, verbose: bool = False) -> str:
         """Return one line a window, and how many there are of what."""

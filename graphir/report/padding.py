@@ -11,20 +11,20 @@ from graphir.structure.look import Painted, Style, paint, verdict
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.analysis.padding_audit import Compared, PaddingAudit
-    from graphir.analysis.windows import Window
+    from graphir.analysis.padding_audit import ComparedWindows, PaddingAudit
+    from graphir.analysis.windows import SlidingWindow
 
 SHOWN = 20
 WINDOW_HEADER = ("layer", "operator", "kernel", "stride", "dilation", "input", "output", "policy", "pads", "flags")
 
 
-def windows_text(windows: Sequence[Window]) -> str:
+def windows_text(windows: Sequence[SlidingWindow]) -> str:
     """Return one line a window, and how many there are of what."""
     lines = [table(WINDOW_HEADER, [window_cells(window) for window in windows], scoped=True), ""]
     return "\n".join([*lines, f"  {summary(windows)}"])
 
 
-def summary(windows: Sequence[Window]) -> str:
+def summary(windows: Sequence[SlidingWindow]) -> str:
     """Return how many windows there are, and how many with each flag."""
     counts: dict[str, int] = {}
     for window in windows:
@@ -34,7 +34,7 @@ def summary(windows: Sequence[Window]) -> str:
     return plural(len(windows), "window") + (f": {flagged}" if flagged else "")
 
 
-def window_cells(window: Window) -> tuple[str, ...]:
+def window_cells(window: SlidingWindow) -> tuple[str, ...]:
     """Return the cells of a window's row."""
     policy = f"{window.policy} (= {window.also})" if window.also else window.policy
     return (
@@ -51,7 +51,7 @@ def window_cells(window: Window) -> tuple[str, ...]:
     )
 
 
-def pads(window: Window) -> str:
+def pads(window: SlidingWindow) -> str:
     """Return the padding as numbers, with output padding, fill and divisor if any."""
     if window.pads is None:
         return "needs the size"
@@ -99,17 +99,17 @@ def verdict_line(audit: PaddingAudit) -> str:
     return f"DISAGREE: {wrong} of {plural(len(audit.pairs), 'window')} ({counts})"
 
 
-def title(pair: Compared) -> str:
+def title(pair: ComparedWindows) -> str:
     """Return the names of a pair's windows in one line."""
     return one_line(" / ".join(names(pair)))
 
 
-def names(pair: Compared) -> list[str]:
+def names(pair: ComparedWindows) -> list[str]:
     """Return the names of a pair's windows, one if they are the same."""
     return list(dict.fromkeys(window.name for window in (pair.left, pair.right) if window is not None))
 
 
-def _pair_cells(pair: Compared) -> tuple[str, ...]:
+def _pair_cells(pair: ComparedWindows) -> tuple[str, ...]:
     left, right = pair.left, pair.right
     present = left or right
     assert present is not None
@@ -123,17 +123,17 @@ def _pair_cells(pair: Compared) -> tuple[str, ...]:
     )
 
 
-def _verdict(pair: Compared) -> Painted:
+def _verdict(pair: ComparedWindows) -> Painted:
     kinds = ", ".join(disagreement.kind for disagreement in pair.disagreements)
     return Painted(kinds, Style.BAD) if kinds else Painted("agreed", Style.GOOD)
 
 
-def windows_json(windows: Sequence[Window]) -> list[dict[str, Any]]:
+def windows_json(windows: Sequence[SlidingWindow]) -> list[dict[str, Any]]:
     """Return each window as plain data; symbolic sizes as text, unknown ones null."""
     return [window_json(window) for window in windows]
 
 
-def window_json(window: Window) -> dict[str, Any]:
+def window_json(window: SlidingWindow) -> dict[str, Any]:
     """Return one window as plain data."""
     return {
         "name": window.name,

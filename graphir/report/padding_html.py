@@ -10,13 +10,13 @@ from .padding import WINDOW_HEADER, names, pads, summary, verdict_line, window_c
 from .page import TableShape, banner, escape, facts, fold, footer, page, section, table
 
 if TYPE_CHECKING:
-    from graphir.analysis.padding_audit import Compared, PaddingAudit
-    from graphir.analysis.windows import Window
+    from graphir.analysis.padding_audit import ComparedWindows, PaddingAudit
+    from graphir.analysis.windows import SlidingWindow
 
 OPEN_ROWS = 40
 
 
-def windows_html(windows: Sequence[Window], source: str) -> str:
+def windows_html(windows: Sequence[SlidingWindow], source: str) -> str:
     """Return the page of one model's windows."""
     rows = [[_pairs(cell) for cell in window_cells(window)] for window in windows]
     known = facts([("model", escape(source)), ("windows", escape(summary(windows)))])
@@ -46,7 +46,7 @@ def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
     return page("Padding audit", sections, footer())
 
 
-def _disagreements(pair: Compared) -> list[list[str]]:
+def _disagreements(pair: ComparedWindows) -> list[list[str]]:
     return [
         [_names(pair), f'<span class="verdict broken whole">{escape(item.kind)}</span>', escape(item.text),
          f"<code>{escape(item.fix)}</code>"]
@@ -54,7 +54,7 @@ def _disagreements(pair: Compared) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _pair(pair: Compared) -> list[str]:
+def _pair(pair: ComparedWindows) -> list[str]:
     left, right = pair.left, pair.right
     present = left or right
     assert present is not None
@@ -71,7 +71,7 @@ def _pair(pair: Compared) -> list[str]:
     ]
 
 
-def _names(pair: Compared) -> str:
+def _names(pair: ComparedWindows) -> str:
     """Return both names, one below the other."""
     return "<br>".join(escape(name) for name in names(pair))
 

@@ -25,7 +25,7 @@ SECONDS = 600.0
 Export = Callable[[Graph, Path, int | None], object]
 
 
-class Evaluator:
+class OnnxEvaluator:
     """onnxruntime on the CPU without optimisations, for graphs that `export` writes as ONNX."""
 
     def __init__(self, export: Export) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from graphir.analysis.padding_audit import audit, compare
 from graphir.analysis.padding_fixes import PLAIN
-from graphir.analysis.windows import Window, find_windows
+from graphir.analysis.windows import SlidingWindow, find_windows
 from graphir.converters.table import fixes_of
 from graphir.graph import Graph
 from graphir.ops.base import Operator
@@ -32,7 +32,7 @@ def window_of(
     filters: int = 4,
     pads: tuple[int, ...] | None = None,
     channels: int = 3,
-) -> Window:
+) -> SlidingWindow:
     """The only window of a graph over (1, channels, *sizes), with a Pad in front if `pads` are given."""
     graph = Graph("one")
     dims = [symbol(size) if isinstance(size, str) else size for size in sizes]
@@ -130,7 +130,7 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("left", "right", "framework", "kind", "words", "fix"), DIFFERENT)
 def test_a_disagreement_is_explained_and_mended(
-    left: Window | None, right: Window | None, framework: str, kind: str, words: str, fix: str
+    left: SlidingWindow | None, right: SlidingWindow | None, framework: str, kind: str, words: str, fix: str
 ) -> None:
     (found,) = compare(left, right, fixes_of(framework) if framework else PLAIN)
     assert (found.kind, found.fix) == (kind, fix)
@@ -156,7 +156,7 @@ AGREEING = [
 
 
 @pytest.mark.parametrize(("left", "right"), AGREEING)
-def test_what_reads_the_same_data_agrees(left: Window, right: Window) -> None:
+def test_what_reads_the_same_data_agrees(left: SlidingWindow, right: SlidingWindow) -> None:
     assert compare(left, right) == []
 
 

@@ -10,13 +10,13 @@ from graphir.ops.bitwise import (
     BitwiseOr,
     BitwiseXor,
     CastLike,
-    Direction,
+    ShiftDirection,
 )
 from graphir.types import DType
 from tests.ops.harness import backward, bad, good
 from tests.ops.late import late
 
-LEFT = BitShift(Direction.LEFT)
+LEFT = BitShift(ShiftDirection.LEFT)
 
 GOOD = (
     (BitwiseAnd(), ("int32[N,1]", "int32[3]"), "int32[N, 3]"),

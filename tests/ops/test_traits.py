@@ -19,7 +19,7 @@ from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.elementwise import Mod
 from graphir.ops.foreign import TRAITS_OF
 from graphir.ops.indexing import Reduction, ScatterElements, ScatterND
-from graphir.ops.traits import Decision, Elementwise, Rounding, Saturation
+from graphir.ops.traits import DecisionTrait, Elementwise, Rounding, Saturation
 from graphir.types import DType, TensorType
 
 Array = NDArray[Any]
@@ -99,14 +99,15 @@ def test_a_softmax_sees_no_shift(op: Operator) -> None:
 @pytest.mark.parametrize(
     ("name", "decides"),
     [
-        ("Add", Decision.NOTHING), ("And", Decision.NOTHING), ("Gather", Decision.NOTHING), ("Relu", Decision.LIMITS),
-        ("Max", Decision.LIMITS), ("MaxPool", Decision.LIMITS), ("Less", Decision.STEPS), ("Floor", Decision.STEPS),
-        ("ThresholdedRelu", Decision.STEPS), ("Shrink", Decision.STEPS), ("NonZero", Decision.STEPS),
-        ("ArgMax", Decision.ORDERS), ("Hardmax", Decision.ORDERS), ("Unique", Decision.ORDERS),
-        ("TopK", Decision.CUTS), ("BoxNMS", Decision.CUTS), ("NonMaxSuppression", Decision.CUTS),
+        ("Add", DecisionTrait.NOTHING), ("And", DecisionTrait.NOTHING), ("Gather", DecisionTrait.NOTHING),
+        ("Relu", DecisionTrait.LIMITS), ("Max", DecisionTrait.LIMITS), ("MaxPool", DecisionTrait.LIMITS),
+        ("Less", DecisionTrait.STEPS), ("Floor", DecisionTrait.STEPS),
+        ("ThresholdedRelu", DecisionTrait.STEPS), ("Shrink", DecisionTrait.STEPS), ("NonZero", DecisionTrait.STEPS),
+        ("ArgMax", DecisionTrait.ORDERS), ("Hardmax", DecisionTrait.ORDERS), ("Unique", DecisionTrait.ORDERS),
+        ("TopK", DecisionTrait.CUTS), ("BoxNMS", DecisionTrait.CUTS), ("NonMaxSuppression", DecisionTrait.CUTS),
     ],
 )  # fmt: skip
-def test_what_operators_decide(name: str, decides: Decision) -> None:
+def test_what_operators_decide(name: str, decides: DecisionTrait) -> None:
     assert operator_table()[name].decides is decides
 
 

@@ -22,7 +22,7 @@ VERSION_FIELD = 10901
 MOST = 2**31 - 1
 
 
-class _Body(Export):
+class _BodyExport(Export):
     """The export of a graph inside another: what it takes from around it becomes a variable of its own symbol.
 
     `captured` says which entry of the symbol around a variable stands for, by the variable's name.
@@ -167,7 +167,7 @@ def _foreach(
 ) -> list[tuple[Entry, DType | None]]:
     """Return the entries of the body's outputs, states first, and the dtypes that hold them."""
     outer = node.export
-    body = _Body(node.node.subgraphs[0], outer)
+    body = _BodyExport(node.node.subgraphs[0], outer)
     for value, entry in (constants or {}).items():
         body.bind(value, body._capture(value.name, entry), DType.FLOAT32)
     begin = [outer.entry(value) for value in initial]
@@ -212,7 +212,7 @@ def _while_loop(node: AnyNode) -> None:
         runs = outer.cast(runs, DType.FLOAT32)
     begin = [outer.entry(value) for value in operands]
     stored = [DType.INT64, DType.FLOAT32, *(outer.carried(value) for value in operands)]
-    body = _Body(inner, outer)
+    body = _BodyExport(inner, outer)
     names = [body.given(value, dtype) for value, dtype in zip(inner.inputs, stored, strict=True)]
     _write(node, body)
     places = {record.name: (index, 0) for index, record in enumerate(body.nodes) if record.op == VARIABLE}
@@ -244,7 +244,7 @@ def _while_loop(node: AnyNode) -> None:
         node.bind((index, slot + 2), slot, carried=stored[slot + 2])
 
 
-def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
+def _reading(body: _BodyExport, entry: Entry, variable: Entry) -> Entry:
     """Return the entry, computed so that the variable is read: a loop variable that its function does not read is
     none."""
     ones = body.append("ones_like", "read", [variable], {}), 0
@@ -269,7 +269,7 @@ def _condition(node: AnyNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Ent
     return NNVMGraph(nodes, [(5, 0)], VERSION_FIELD, node.export.np_shape), [node.export.entry(most)]
 
 
-def _write(node: AnyNode, body: _Body) -> None:
+def _write(node: AnyNode, body: _BodyExport) -> None:
     """Write the nodes of a body. Refuses if one of them is refused."""
     table = {**export_table(), **CONTROL}
     for inner in body.graph.nodes:
@@ -281,13 +281,13 @@ def _write(node: AnyNode, body: _Body) -> None:
                 node.refuse(f"inside it {inner.op.name} ({inner.name}): {error}")
 
 
-def _end(body: _Body, value: Value, stored: DType | None) -> Entry:
+def _end(body: _BodyExport, value: Value, stored: DType | None) -> Entry:
     """Return a state behind an iteration, in the dtype in which it began."""
     entry = body.entry(value)
     return entry if stored is None or body.carried(value) is stored else body.cast(entry, stored)
 
 
-def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
+def _apart(body: _BodyExport, heads: Sequence[Entry]) -> list[Entry]:
     """Return the heads, each a node's own: a variable, or one that comes twice, gets a copy."""
     results: list[Entry] = []
     for entry in heads:
@@ -296,7 +296,7 @@ def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
     return results
 
 
-def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:
+def _symbol(body: _BodyExport, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:
     """Return the body's symbol, and how many heads behind the rows are there only to read variables that it does not
     use."""
     symbol = NNVMGraph(body.nodes, heads, VERSION_FIELD, body.np_shape)

@@ -24,7 +24,7 @@ from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.passes.branches import inline_branches, select_branches
 from graphir.passes.clone import Images, clone_into
 from graphir.passes.fold_constants import fold_constants, fold_known
-from graphir.passes.inline import Body, GraphNames, take_place
+from graphir.passes.inline import GraphNames, InlinedGraph, take_place
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
 from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome as PassOutcome
@@ -45,7 +45,7 @@ def is_narrow_composition(node: Node) -> bool:
 
 def widen(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     """Put the same operator on float32, with its operands and results cast, in the place of a node; the new nodes."""
-    maker = Body(graph, graph, names, node.name)
+    maker = InlinedGraph(graph, graph, names, node.name)
     casts = {
         value: maker.add(Cast(DType.FLOAT32), [value], node, "wide").output
         for value in dict.fromkeys(node.inputs)
@@ -69,7 +69,7 @@ def _tell(graph: Graph, node: Node) -> None:
         whole.decisions.append(Decision(DecisionKind.DTYPE, node.name, text))
 
 
-def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:
+def _narrowed(maker: InlinedGraph, node: Node, old: Value, new: Value) -> Value:
     """Return a result in the dtype that it had; one that nothing needs stays as it is."""
     if not old.is_needed or old.dtype is None or old.dtype is new.dtype:
         return new if old.is_needed else old

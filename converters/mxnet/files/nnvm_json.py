@@ -49,7 +49,7 @@ def parse_symbol(source: object) -> tuple[dict[str, Any], str | None]:
 def read_parsed(document: dict[str, Any], path: str | None) -> NNVMGraph:
     """Return the symbol of a document that `parse_symbol` gave. Raises FormatError as `read_symbol` does."""
     with paused_collector():
-        return _Reader(path).graph(document)
+        return _NNVMReader(path).graph(document)
 
 
 def to_json(graph: NNVMGraph) -> str:
@@ -135,7 +135,7 @@ def _is_unicode(document: object) -> bool:
     return True
 
 
-class _Reader:
+class _NNVMReader:
     """Reads one document; `path` is for messages."""
 
     def __init__(self, path: str | None) -> None:

@@ -46,7 +46,7 @@ def view(node: ImportNode, record: NNVMNode, *values: Value) -> ImportNode:
     return result
 
 
-class Fused:
+class FusedRecords:
     """The records inside: the layer, a batch normalization, activations before and behind a sum. Places of operands.
 
     `operands` is how many the layer has, `addend` the place of what is added, `first_range` that of the first end of a
@@ -151,7 +151,7 @@ class QuantizedWeights:
     factor: Known
 
 
-def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> QuantizedWeights:
+def layer_weights(node: ImportNode, fused: FusedRecords, data_factor: Known, *, whole: bool) -> QuantizedWeights:
     """Return the weights for data of this factor; with `whole` one factor for all filters."""
     attrs: Any = typed_attributes(fused.layer)
     filters = attrs.get("num_filter") or attrs.get("num_hidden")
@@ -182,7 +182,7 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
     return QuantizedWeights(integers, step, bias, reach, apply(node, Mul(), factor, data_factor))
 
 
-def _fold_normalization(node: ImportNode, fused: Fused, bias: Known | None) -> tuple[Known, Known]:
+def _fold_normalization(node: ImportNode, fused: FusedRecords, bias: Known | None) -> tuple[Known, Known]:
     """Return the factor that a batch normalization multiplies the weight by, and the bias with it."""
     assert fused.normalization is not None
     attrs: Any = typed_attributes(fused.normalization)

@@ -36,7 +36,7 @@ FINE = np.float32(1e30)  # a factor of data by which a bias is as exact as it ca
 MOST = 2147483520  # the largest float32 that an int32 holds
 
 
-class Fused:
+class FusedNode:
     """What a node fuses: its layer, a batch normalization, and activations before and behind a sum."""
 
     def __init__(self, attrs: Attributes) -> None:
@@ -83,7 +83,7 @@ def activated(record: NNVMNode | None, data: Array) -> Array:
     return result if isinstance(result, np.ndarray) else result[0]
 
 
-def folded(fused: Fused, weight: Array, bias: Array | None, states: Sequence[Array]) -> tuple[Array, Array | None]:
+def folded(fused: FusedNode, weight: Array, bias: Array | None, states: Sequence[Array]) -> tuple[Array, Array | None]:
     """Weight and bias with the batch normalization in them."""
     if fused.normalization is None:
         return weight, bias
@@ -94,7 +94,7 @@ def folded(fused: Fused, weight: Array, bias: Array | None, states: Sequence[Arr
     return weight * slope.reshape(-1, *(1,) * (weight.ndim - 1)), (beta - slope * inner).astype(np.float32)
 
 
-def taken(attrs: Attributes, fused: Fused, operands: Sequence[Array]) -> tuple[list[Array], Any, list[Array]]:
+def taken(attrs: Attributes, fused: FusedNode, operands: Sequence[Array]) -> tuple[list[Array], Any, list[Array]]:
     """Return the data, weight and bias (folded), the operand to be added if there is one, and the rest."""
     data, weight, *rest = operands
     bias = None if fused.layer.get("no_bias") else rest.pop(0)
@@ -106,7 +106,7 @@ def taken(attrs: Attributes, fused: Fused, operands: Sequence[Array]) -> tuple[l
 
 def fused_convolution(attrs: Attributes, *operands: Array) -> Array | tuple[Array, ...]:
     """Convolution with batch normalization, activation, sum and activation."""
-    fused = Fused(attrs)
+    fused = FusedNode(attrs)
     found, addend, ranges = taken(attrs, fused, operands)
     if not attrs.get("quantized"):
         require(all(array.dtype.kind == "f" for array in operands), "integers that are not quantized")
@@ -180,7 +180,7 @@ def rounded_bias(bias: Array, scales: Array) -> Array:
 
 def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[Array, ...]:
     """Return a dense layer with an activation, which is computed of real numbers."""
-    fused = Fused(attrs)
+    fused = FusedNode(attrs)
     if not attrs.get("quantized"):
         require(all(array.dtype == np.float32 for array in operands), "operands that are not float32")
         with np.errstate(all="ignore"):

@@ -20,7 +20,7 @@ from graphir.converters.onnx.importing.functions import Definition, definition_o
 from graphir.converters.onnx.importing.importer import Importer
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.passes.inline import Body, GraphNames, take_place
+from graphir.passes.inline import GraphNames, InlinedGraph, take_place
 from graphir.tensor import Tensor
 
 SMALL = 1 << 16
@@ -56,7 +56,7 @@ class OnnxDefinitions:
         if node.subgraphs:
             raise NoExpansion("its course is in the graphs inside it", undefined=True)
         composition = self._of(node)
-        body = Body(composition.graph, graph, names, node.name)
+        body = InlinedGraph(composition.graph, graph, names, node.name)
         pairs = zip(composition.operands, node.inputs, strict=True)
         bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
         try:

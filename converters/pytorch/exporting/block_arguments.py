@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from graphir.converters.pytorch.exporting.layout import arguments_of
-from graphir.converters.pytorch.exporting.naming import Names
+from graphir.converters.pytorch.exporting.naming import Identifiers
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE
 
 # What a layer has where nothing is stated: options that only some uses of a block state are arguments with these.
@@ -58,7 +58,7 @@ class _Arguments:
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {}
-        self._names = Names()
+        self._names = Identifiers()
         self._roles: dict[str, list[str]] = {}
         self._flags: dict[str, list[str]] = {}
 
@@ -89,7 +89,7 @@ class _Arguments:
     def named(self, lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
         """Return the arguments and the texts that use them, with names that say what they are. Of several numbers of
         channels the last ones are those of the result."""
-        names = Names(("self", "nn", "torch"))
+        names = Identifiers(("self", "nn", "torch"))
         wanted = {
             name: next((role for role in roles if role != "num_features"), roles[0])
             for name, roles in self._roles.items()

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Sequence
 
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_scope
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Identifiers, common_scope
 from graphir.converters.pytorch.exporting.pieces import Piece
 
 BLOCK_NUMBER = re.compile(r"_(block|unit|layer|cell)?_?\d+$")
@@ -14,7 +14,7 @@ BLOCK_NUMBER = re.compile(r"_(block|unit|layer|cell)?_?\d+$")
 
 def inner_names(attributes: Sequence[str], branches: Container[str]) -> list[str]:
     """Return what the attributes of a block are called in its class: without the scope that they have in common."""
-    names, scope = Names(OF_MODULES), common_scope(attributes)
+    names, scope = Identifiers(OF_MODULES), common_scope(attributes)
     inner = ["shortcut" if name in branches else _turned(name.removeprefix(scope)) for name in attributes]
     return [names.take(name) for name in _renumbered(inner)]
 

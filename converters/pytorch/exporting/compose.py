@@ -12,7 +12,7 @@ from graphir.converters.pytorch.exporting.expression import (
     EDGE,
     MARK,
     Expr,
-    Reference,
+    ValueReference,
     expr,
     length_of,
     level_of,
@@ -51,7 +51,7 @@ MOST_TARGETS = 50
 USUAL_NAME = 18
 
 
-class Parameter(NamedTuple):
+class ForwardArgument(NamedTuple):
     """An argument of `forward`: the number of its value, and what it is called."""
 
     number: int
@@ -68,7 +68,7 @@ class Line(NamedTuple):
     depth: int = 0
 
 
-class Body:
+class ForwardBody:
     """The statements of a `forward` and what it returns, as lines. `values` are the graph's values by number; `inputs`
     are the arguments. With `says_shapes` comments give shapes where they change, with `records` every value is told to
     a function `record`. Names lose the `scope` that they begin with."""
@@ -77,7 +77,7 @@ class Body:
         self,
         statements: Sequence[Statement],
         outputs: Sequence[Expr],
-        inputs: Sequence[Parameter],
+        inputs: Sequence[ForwardArgument],
         values: Mapping[int, Value],
         *,
         says_shapes: bool = True,
@@ -126,7 +126,7 @@ class Body:
         """Return whether a statement gives what the body returns and nothing else."""
         if self._records or statement.blocks or statement.pattern:
             return False
-        return [expr(text) for text in self._outputs] == [Reference(number) for number in statement.targets]
+        return [expr(text) for text in self._outputs] == [ValueReference(number) for number in statement.targets]
 
     def _statement(
         self, statement: Statement, text: str, place: int, depth: int, comment: str = "", *, in_block: bool = False

@@ -24,7 +24,7 @@ from graphir.converters.pytorch.exporting.expression import (
     EDGE,
     MARK,
     Expr,
-    Reference,
+    ValueReference,
     axes_text,
     binary,
     call,
@@ -191,16 +191,16 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self.export.functions[name] = None
         return name
 
-    def step(self, text: str, name: str, *, keeps: bool = False) -> Reference:
+    def step(self, text: str, name: str, *, keeps: bool = False) -> ValueReference:
         """Return a statement on the way; a reference to what it gives, which is called `name` where it needs one."""
         number = self.export.new_number()
         self.export.statements.append(Statement((number,), text, keeps=keeps, names=(name,)))
-        return Reference(number)
+        return ValueReference(number)
 
     def emit(self, text: str, slot: int = 0, *, keeps: bool = False) -> None:
         """The statement that gives a result; none where the result is another value as it is."""
         if text[0] == EDGE and (same := MARK.fullmatch(text)):
-            self.alias(Reference(int(same[1])), slot)
+            self.alias(ValueReference(int(same[1])), slot)
             return
         export, value = self.export, self.node.outputs[slot]
         export.statements.append(Statement((export.number(value),), text, value, (), keeps))
@@ -215,7 +215,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def assign(
         self, targets: Sequence[Value | str], text: str, pattern: str = "", names: Sequence[str] = ()
-    ) -> list[Reference]:
+    ) -> list[ValueReference]:
         """Return references to what a statement gives: values of the graph, and others by what they are called; "_" is
         what nothing reads.
 
@@ -233,7 +233,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self.export.statements.append(Statement(numbers, text, first, names=tuple(called), pattern=pattern))
         for value in values:
             self.export.find_symbols(value)
-        return [Reference(number) for number in numbers]
+        return [ValueReference(number) for number in numbers]
 
     def alias(self, text: Expr, slot: int = 0) -> None:
         """Have an expression that costs nothing stand for a result."""

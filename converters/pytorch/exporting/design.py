@@ -14,11 +14,11 @@ from itertools import pairwise
 
 from graphir.converters.pytorch.exporting.block_arguments import as_one, block_arguments, given_arguments, skeleton
 from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of, whole_scope
-from graphir.converters.pytorch.exporting.compose import Parameter
+from graphir.converters.pytorch.exporting.compose import ForwardArgument
 from graphir.converters.pytorch.exporting.cutting import Cutter
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references
+from graphir.converters.pytorch.exporting.expression import Expr, ValueReference, level_of, references
 from graphir.converters.pytorch.exporting.methods import Method, parts_of
-from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Names, common_scope
+from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Identifiers, common_scope
 from graphir.converters.pytorch.exporting.ordering import (
     hoisted,
     last_reads,
@@ -37,7 +37,7 @@ from graphir.converters.pytorch.exporting.pieces import (
     with_reference,
     without_branch,
 )
-from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
+from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Statement, Stored, Submodule
 from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines
 from graphir.converters.pytorch.exporting.value_names import CHAIN, input_names, value_name
 from graphir.types import ANYTHING
@@ -73,19 +73,19 @@ class Design:
 def design(export: Export, outputs: Sequence[Expr], name: str, *, blocks: bool = True) -> Design:
     """Lay out the classes of a module, a single one without `blocks`."""
     statements = hoisted(list(near_readers(export.statements)))
-    maker = _Maker(export, statements, outputs, has_parts=blocks)
+    maker = _ClassMaker(export, statements, outputs, has_parts=blocks)
     if blocks and (export.layers or export.stored):
         maker.find_blocks()
     return maker.result(name)
 
 
-class _Maker:
+class _ClassMaker:
     def __init__(
         self, export: Export, statements: list[Statement], outputs: Sequence[Expr], *, has_parts: bool
     ) -> None:
         self._export, self._statements, self._outputs = export, statements, list(outputs)
         self._has_parts = has_parts
-        self._layers: dict[str, Layer] = dict(export.layers)
+        self._layers: dict[str, Submodule] = dict(export.layers)
         self._stored: dict[str, Stored] = dict(export.stored)
         self._classes: list[ClassDesign] = []
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
@@ -106,7 +106,7 @@ class _Maker:
         """Return the classes, the network's own last."""
         export, graph = self._export, self._export.graph
         named = zip(graph.inputs, input_names(graph.inputs), strict=True)
-        inputs = [Parameter(export.number(value), text) for value, text in named]
+        inputs = [ForwardArgument(export.number(value), text) for value, text in named]
         layers = sorted(self._layers.values(), key=lambda layer: self._order.get(layer.attribute, len(self._order)))
         init_lines = [f"self.{layer.attribute} = {layer.constructor}" for layer in layers]
         init_lines += [stored.statement for stored in self._stored.values()]
@@ -165,7 +165,7 @@ class _Maker:
         result: list[Piece] = []
         for index, piece in enumerate(pieces):
             if index in edits:
-                last = last_reads([statement.reads for statement in edits[index]], [Reference(piece.output)])
+                last = last_reads([statement.reads for statement in edits[index]], [ValueReference(piece.output)])
                 result += self._cutter.cut(edits[index], last, self._cutter.computed.intersection(piece.inputs))
             else:
                 result.append(piece)
@@ -176,7 +176,7 @@ class _Maker:
         places = [self._order[name] for name in instead_of if name in self._layers]
         for name in instead_of:
             self._layers.pop(name, None)
-        self._layers[attribute] = Layer(attribute, constructor, {})
+        self._layers[attribute] = Submodule(attribute, constructor, {})
         self._order[attribute] = min(places, default=len(self._order))
 
     def _move(self, attribute: str, key: str) -> None:
@@ -195,7 +195,7 @@ class _Maker:
         self._put_layer(attribute, as_one(self._branches[attribute]), attributes)
         for index, name in enumerate(attributes):
             self._move(name, attribute if len(attributes) == 1 else f"{attribute}.{index}")
-        call = Statement((branch.output,), f"self.{attribute}({Reference(branch.source)})", names=("shortcut",))
+        call = Statement((branch.output,), f"self.{attribute}({ValueReference(branch.source)})", names=("shortcut",))
         return [call, *(statement for statement in piece.statements if statement not in branch.statements)]
 
     def _with_identity(self, piece: Piece, place: int, kind: str) -> list[Statement]:
@@ -206,7 +206,7 @@ class _Maker:
         number = self._export.new_number()
         self._branches[attribute], self._branch_kinds[attribute] = [], kind
         self._put_layer(attribute, "nn.Identity()", ())
-        call = Statement((number,), f"self.{attribute}({Reference(source)})", names=("shortcut",))
+        call = Statement((number,), f"self.{attribute}({ValueReference(source)})", names=("shortcut",))
         statements = [call, *piece.statements]
         statements[place + 1] = with_reference(statements[place + 1], source, number)
         return statements
@@ -236,7 +236,7 @@ class _Maker:
             ends[place] = not (is_next and scopes[place] == scopes[place + 1] and _follows(use, following))
         groups = Counter(scope for scope, is_end in zip(scopes, ends, strict=True) if is_end)
         # A branch that is part of a block by now keeps its name: what is known of it is known by that.
-        taken = Names({*OF_MODULES, *self._layers, *self._stored, *self._branches})
+        taken = Identifiers({*OF_MODULES, *self._layers, *self._stored, *self._branches})
         for place, (start, use) in enumerate(zip(starts, uses, strict=True)):
             result += pieces[done:start]
             done = start + length
@@ -254,11 +254,11 @@ class _Maker:
 
     def _call(self, attribute: str, head: Piece, output: int, *, is_loop: bool) -> list[Statement]:
         """Return the statements that call a block, or several in a row of which this is the first one."""
-        chain, *others = map(Reference, head.inputs)
+        chain, *others = map(ValueReference, head.inputs)
         value = self._export.values.get(output)
         if not others or not is_loop:
             return [Statement((output,), f"self.{attribute}({', '.join([chain, *others])})", value)]
-        block, result = Reference(self._export.new_number()), Reference(output)
+        block, result = ValueReference(self._export.new_number()), ValueReference(output)
         step = Statement((output,), f"{block}({', '.join([result, *others])})", value)
         loop = [(f"for {block} in self.{attribute}:", [step])]
         targets = (output, block.number)
@@ -279,11 +279,11 @@ class _Maker:
         statements = [
             replace(statement, text=_with_attributes(statement.text, inner)) for statement in first.statements
         ]
-        taken = Names({*OF_FILE, CHAIN})
-        extras = [Parameter(number, taken.take(self._argument(number))) for number in first.inputs[1:]]
-        parameters = [Parameter(first.inputs[0], CHAIN), *extras]
+        taken = Identifiers({*OF_FILE, CHAIN})
+        extras = [ForwardArgument(number, taken.take(self._argument(number))) for number in first.inputs[1:]]
+        parameters = [ForwardArgument(first.inputs[0], CHAIN), *extras]
         types = [None if number in self._settings else ANYTHING for number in first.inputs]
-        forward = Method("forward", parameters, statements, [Reference(first.output)], types, self._export.values)
+        forward = Method("forward", parameters, statements, [ValueReference(first.output)], types, self._export.values)
         scope = common_scope(first.attributes)
         return ClassDesign(name, arguments, init_lines, buffers, parts_of(forward), scope=scope), names
 

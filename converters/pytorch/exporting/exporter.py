@@ -90,7 +90,7 @@ def export_copy(
     every node that cannot be written."""
     copy = clone(graph)
     for_pytorch(onnx_evaluator(), training=training).run(copy)
-    writer = _Writer(copy, training=training)
+    writer = _NodeWriter(copy, training=training)
     writer.export.notes.update(notes or {})
     writer.check_ends()
     writer.write_all(list(copy.nodes))
@@ -108,7 +108,7 @@ def export_copy(
     return TorchModule(graph, copy, tensors, export, outputs, classes)
 
 
-class _Writer:
+class _NodeWriter:
     """Takes nodes through their export functions; what has none is written by what ONNX defines it by."""
 
     def __init__(self, graph: Graph, *, training: bool = False) -> None:

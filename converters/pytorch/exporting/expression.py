@@ -47,13 +47,13 @@ class Expr(str):
         return self.within(ATOM)
 
 
-class Reference(Expr):
+class ValueReference(Expr):
     """A value by its number, until it has a name."""
 
     __slots__ = ("number",)
     number: int
 
-    def __new__(cls, number: int) -> Reference:
+    def __new__(cls, number: int) -> ValueReference:
         """Return a reference to a value."""
         instance = str.__new__(cls, f"{EDGE}{number}{EDGE}0{EDGE}")
         instance.level, instance.number = ATOM, number

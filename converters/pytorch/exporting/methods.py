@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from graphir.converters.pytorch.exporting.compose import Body, Parameter
-from graphir.converters.pytorch.exporting.expression import Expr, Reference
-from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Names, common_length
+from graphir.converters.pytorch.exporting.compose import ForwardArgument, ForwardBody
+from graphir.converters.pytorch.exporting.expression import Expr, ValueReference
+from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Identifiers, common_length
 from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.converters.pytorch.exporting.value_names import CHAIN, value_name
@@ -28,7 +28,7 @@ class Method:
     `values` are the graph's values by number."""
 
     name: str
-    inputs: list[Parameter]
+    inputs: list[ForwardArgument]
     statements: list[Statement]
     outputs: list[Expr]
     types: Sequence[Type | None]
@@ -40,7 +40,8 @@ class Method:
         """Return the lines of its body, computed once."""
         key = says_shapes, scope
         if key not in self._lines:
-            body = Body(self.statements, self.outputs, self.inputs, self.values, says_shapes=says_shapes, scope=scope)
+            parts = self.statements, self.outputs, self.inputs, self.values
+            body = ForwardBody(*parts, says_shapes=says_shapes, scope=scope)
             self._lines[key] = list(body.lines())
         return self._lines[key]
 
@@ -57,7 +58,7 @@ def parts_of(forward: Method) -> list[Method]:
     if forward.is_short:
         return [forward]
     settings = [statement for statement in forward.statements if statement.is_setting]
-    names = Names(OF_MODULES.union(*(statement.attributes for statement in forward.statements)))
+    names = Identifiers(OF_MODULES.union(*(statement.attributes for statement in forward.statements)))
     splitter = _Splitter(settings, forward.values, names)
     whole = forward
     while not whole.is_short:
@@ -72,7 +73,7 @@ def parts_of(forward: Method) -> list[Method]:
 class _Splitter:
     """Makes methods of statements; `settings` are the sizes and devices that `forward` reads of its inputs."""
 
-    def __init__(self, settings: Sequence[Statement], values: Mapping[int, Value], names: Names) -> None:
+    def __init__(self, settings: Sequence[Statement], values: Mapping[int, Value], names: Identifiers) -> None:
         self._settings = {statement.targets[0]: statement.names[0] for statement in settings}
         self._values, self._names = values, names
         self.methods: list[Method] = []
@@ -104,21 +105,21 @@ class _Splitter:
         inputs = [number for number in dict.fromkeys(n for each in part for n in each.reads) if number not in given]
         if len(part) == 1 and len(part[0].reads) == len(inputs) and not part[0].blocks:
             return list(part)
-        method = self._method(part, inputs, [Reference(number) for number in results])
+        method = self._method(part, inputs, [ValueReference(number) for number in results])
         if len(part) > 1 and not method.is_short:
             return self.split(part, method.outputs, min(size, len(part)) // 2)
         method.name = self._names.take(_scope(part), "part")
         self.methods.append(method)
-        text = f"self.{method.name}({', '.join(str(Reference(number)) for number in inputs)})"
+        text = f"self.{method.name}({', '.join(str(ValueReference(number)) for number in inputs)})"
         value = self._values.get(results[0]) if len(results) == 1 else None
         return [Statement(tuple(results), text, value)]
 
     def _method(self, part: Sequence[Statement], inputs: Sequence[int], outputs: list[Expr]) -> Method:
-        names = Names(OF_FILE)
+        names = Identifiers(OF_FILE)
         values = [number for number in inputs if number not in self._settings]
         called = {number: value_name(self._values[number]) for number in values[1:] if number in self._values}
         called |= self._settings
-        parameters = [Parameter(number, names.take(called.get(number, CHAIN), CHAIN)) for number in inputs]
+        parameters = [ForwardArgument(number, names.take(called.get(number, CHAIN), CHAIN)) for number in inputs]
         types = [None if number in self._settings else ANYTHING for number in inputs]
         return Method("", parameters, list(part), outputs, types, self._values, [ANYTHING] * len(outputs))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphir.converters.pytorch.exporting.block_arguments import default_of
-from graphir.converters.pytorch.exporting.compose import Body
+from graphir.converters.pytorch.exporting.compose import ForwardBody
 from graphir.converters.pytorch.exporting.design import ClassDesign, Design
 from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
@@ -41,7 +41,7 @@ def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
     graph, and the names of these. It is a single class."""
     (net,) = design.classes
     (forward,) = net.methods
-    body = Body(forward.statements, forward.outputs, forward.inputs, forward.values, records=True)
+    body = ForwardBody(forward.statements, forward.outputs, forward.inputs, forward.values, records=True)
     functions = [function.text for function in functions_for(export.functions)]
     code = "\n".join([*functions, *_class_lines(net, body.lines())])
     return "\n".join([*_imports(code, loads=False), "", code, ""]), body.recorded

@@ -48,7 +48,7 @@ def identifier(name: str, longest: int = LONGEST) -> str:
     return f"{text}_" if keyword.iskeyword(text) or keyword.issoftkeyword(text) else text
 
 
-class Names:
+class Identifiers:
     """Identifiers that are given out once each."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:

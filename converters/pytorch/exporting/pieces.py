@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from graphir.converters.pytorch.exporting.expression import MARK, Expr, Reference, level_of, replace_references
+from graphir.converters.pytorch.exporting.expression import MARK, Expr, ValueReference, level_of, replace_references
 from graphir.converters.pytorch.exporting.naming import common_scope
 from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Statement
@@ -88,7 +88,7 @@ def with_reference(statement: Statement, number: int, other: int) -> Statement:
     """Return a statement that reads another value in the place of one."""
     if number not in statement.reads:
         return statement
-    text = replace_references(statement.text, lambda value: Reference(other if value == number else value))
+    text = replace_references(statement.text, lambda value: ValueReference(other if value == number else value))
     return replace(statement, text=Expr(text, level_of(statement.text)))
 
 

@@ -20,7 +20,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.pytorch.exporting.expression import (
     EDGE,
     Expr,
-    Reference,
+    ValueReference,
     call,
     expr,
     references,
@@ -28,7 +28,7 @@ from graphir.converters.pytorch.exporting.expression import (
     unary,
 )
 from graphir.converters.pytorch.exporting.layer_names import layer_name, names_of_layers
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, without_common_scope
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Identifiers, without_common_scope
 from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
@@ -96,7 +96,7 @@ class Statement:
         return (self.pattern, len(self.targets), len(self.attributes), *parts)
 
 
-class Layer(NamedTuple):
+class Submodule(NamedTuple):
     """An attribute that `__init__` makes: its constructor, and the tensors of its state_dict by their names in it."""
 
     attribute: str
@@ -129,7 +129,7 @@ class Export:
         # What else the file's first lines say, by the node that it is about.
         self.notes: dict[str, str] = {}
         self.write_nodes = write_nodes
-        self.layers: dict[str, Layer] = {}
+        self.layers: dict[str, Submodule] = {}
         self.stored: dict[str, Stored] = {}
         self.ties: list[str] = []
         self.functions: dict[str, None] = {}
@@ -140,7 +140,7 @@ class Export:
         self.absorbed: set[Node] = set()
         # Values with axes 0 and 1 in the other order, as expressions.
         self.turned: dict[Value, Expr] = {}
-        self.attributes = Names(OF_MODULES)
+        self.attributes = Identifiers(OF_MODULES)
         self._device: int | None = None
         self._numbers: dict[Value, int] = {}
         self._bound: dict[Value, Expr] = {}
@@ -236,7 +236,7 @@ class Export:
             raise Refusal(f"the parameter {value.name} has no elements")
         if isinstance(value.type, TensorType) and value.dtype is not None and value.dtype not in DTYPES:
             raise Refusal(f"{value.name} is {value.type}, a type that PyTorch has no tensors of")
-        result = self._bound[value] = Reference(self.number(value))
+        result = self._bound[value] = ValueReference(self.number(value))
         return result
 
     def layer(
@@ -253,7 +253,7 @@ class Export:
             return Expr(f"self.{former.attribute}")
         name = layer_name(node)
         attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
-        self.layers[attribute] = Layer(attribute, constructor, tensors)
+        self.layers[attribute] = Submodule(attribute, constructor, tensors)
         self._made[same] = attribute
         self.sources.update({f"{attribute}.{name}": value.name for name, value in sources.items()})
         for name, value in owned.items():
@@ -299,11 +299,11 @@ class Export:
             return
         for axis, dim in enumerate(value.shape or ()):
             if isinstance(dim, Sym) and dim.terms == (((dim.text,), 1),) and dim.text not in self._symbols:
-                text = Expr(f"{Reference(self.number(value)).atom}.shape[{axis}]")
+                text = Expr(f"{ValueReference(self.number(value)).atom}.shape[{axis}]")
                 if value.producer is None and value.graph is self.graph:
                     number = self.new_number()
                     self.statements.append(Statement((number,), text, names=(dim.text.lower(),), is_setting=True))
-                    text = Reference(number)
+                    text = ValueReference(number)
                 self._symbols[dim.text] = text
 
     def size(self, dim: Dim) -> Expr | None:
@@ -319,9 +319,9 @@ class Export:
         if self._device is None:
             self._device = self.new_number()
             first = next((value for value in self.graph.inputs if isinstance(value.type, TensorType)), None)
-            text = 'torch.device("cpu")' if first is None else f"{Reference(self.number(first)).atom}.device"
+            text = 'torch.device("cpu")' if first is None else f"{ValueReference(self.number(first)).atom}.device"
             self._outermost.insert(0, Statement((self._device,), text, names=("device",), is_setting=True))
-        return Reference(self._device)
+        return ValueReference(self._device)
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Record a decision."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from graphir.converters.pytorch.exporting.state import Layer
+from graphir.converters.pytorch.exporting.state import Submodule
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph
 from graphir.ops.activation import Sigmoid, Softmax
@@ -43,7 +43,7 @@ def give_scores(graph: Graph) -> dict[str, str]:
     return sentences
 
 
-def count_norms(layers: Iterable[Layer]) -> int:
+def count_norms(layers: Iterable[Submodule]) -> int:
     """Return how many layers are batch normalizations."""
     return sum(layer.constructor.startswith("nn.BatchNorm") for layer in layers)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from graphir.converters.pytorch.exporting.layer_names import layer_name
-from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
+from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Identifiers, identifier
 from graphir.graph import Value
 
 CHAIN = "x"
@@ -82,5 +82,5 @@ def input_names(values: Sequence[Value]) -> list[str]:
     """Return what the arguments of the model's `forward` are called: `x` where there is one."""
     if len(values) == 1:
         return [CHAIN]
-    names = Names(OF_FILE)
+    names = Identifiers(OF_FILE)
     return [names.take(value.name) for value in values]

@@ -30,12 +30,12 @@ DIGITS = 60
 
 def parse(text: str, message: str) -> Message:
     """Return the message that a text holds. Raises FormatError naming the line."""
-    parser = _Parser(text)
+    parser = _TextFormatParser(text)
     content = parser.message(message, "", 0)
     return content
 
 
-class _Parser:
+class _TextFormatParser:
     """One text and the place that it was read to. The token at hand is `kind` and `token`."""
 
     def __init__(self, text: str) -> None:

@@ -64,7 +64,7 @@ def lower_frames(
         name: replace(node, op=node.op.removeprefix("Ref")) if node.op in REFERENCES else node
         for name, node in nodes.items()
     }
-    lowering = _Lowering(plain, functions)
+    lowering = _FrameLowering(plain, functions)
     lowering.reach(wanted)
     nodes = lowering.nodes
     return {
@@ -72,7 +72,7 @@ def lower_frames(
     }, lowering.now
 
 
-class _Lowering:
+class _FrameLowering:
     """One graph. `aliases` says what became of the results of nodes that were replaced."""
 
     def __init__(self, nodes: dict[str, TFNode], functions: dict[str, TFFunction]) -> None:

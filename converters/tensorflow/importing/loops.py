@@ -25,10 +25,10 @@ TRIALS = 5
 
 def import_while(node: ImportNode) -> list[Value]:
     """While and StatelessWhile."""
-    return _Lowering(node, plan_of(node)).run()
+    return _LoopLowering(node, plan_of(node)).run()
 
 
-class _Lowering:
+class _LoopLowering:
     """One loop on its way into the graph."""
 
     def __init__(self, node: ImportNode, plan: LoopPlan) -> None:

@@ -21,10 +21,10 @@ def inference_program(graph: Graph) -> Program:
 
     Raises ShapeError, naming values whose size is not known in numbers.
     """
-    return _Walk(graph).program()
+    return _TypeWalk(graph).program()
 
 
-class _Walk:
+class _TypeWalk:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.result = Program()
@@ -74,7 +74,7 @@ class _Walk:
         """Return the most bytes that a branch or a body holds at one time, its own inputs and what it makes, and the
         values of the graphs around it that it reads.
         """
-        walk = _Walk(graph)
+        walk = _TypeWalk(graph)
         try:
             program = walk.program()
         except ShapeError:

@@ -13,7 +13,7 @@ from graphir.ops.base import Operator
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice
-from graphir.passes.inline import Body
+from graphir.passes.inline import InlinedGraph
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -32,7 +32,7 @@ DEFAULTS: dict[type, tuple[GateFunction, ...]] = {
 class LayerMaker:
     """One layer in the making; its nodes stand before the loop's, which `maker` names them after."""
 
-    def __init__(self, maker: Body, before: Node, cell: Cell, dtype: DType) -> None:
+    def __init__(self, maker: InlinedGraph, before: Node, cell: Cell, dtype: DType) -> None:
         self.maker = maker
         self.graph: Graph = maker.target
         self.before = before

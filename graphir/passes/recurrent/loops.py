@@ -17,7 +17,7 @@ from graphir.ops.control import Loop, Scan
 from graphir.ops.recurrent import LSTM, Direction
 from graphir.ops.shape import Transpose
 from graphir.passes.dead_code import remove_dead_code
-from graphir.passes.inline import Body, GraphNames, take_place
+from graphir.passes.inline import GraphNames, InlinedGraph, take_place
 from graphir.passes.outcome import Outcome
 from graphir.passes.rewrite import put_in_place
 from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType
@@ -219,10 +219,10 @@ class _Recognition:
             drop_whole_gathers(self.graph, value)
         takers = {} if frame.lengths is not None else self._takers(rows, owners)
         turned = self._find_reversals(frame, rows, list(takers))
-        makers: list[Body] = []
+        makers: list[InlinedGraph] = []
         for index, layer in enumerate(self.layers):
             name = self.name if len(self.layers) == 1 else f"{self.name}_{index}"
-            makers.append(Body(frame.body, self.graph, self.names, self.names.fresh(name)))
+            makers.append(InlinedGraph(frame.body, self.graph, self.names, self.names.fresh(name)))
             self._add(makers[-1], frame, layer, turned)
         results: list[Value] = []
         for slot, result in enumerate(self.node.outputs):
@@ -283,7 +283,7 @@ class _Recognition:
             result += nodes
         return result
 
-    def _add(self, maker: Body, frame: Frame, recurrence: _Found, turned: list[Node] | None) -> None:
+    def _add(self, maker: InlinedGraph, frame: Frame, recurrence: _Found, turned: list[Node] | None) -> None:
         """The layer, and its results without the axis of directions."""
         cell, dtype = recurrence.cell, self._sequence.dtype
         assert dtype is not None
@@ -305,7 +305,7 @@ class _Recognition:
                 last = layer.kept(last, initial, frame.lengths)
             recurrence.lasts[slot] = last
 
-    def _forward(self, maker: Body, sequence: Value, lengths: Value | None) -> Value:
+    def _forward(self, maker: InlinedGraph, sequence: Value, lengths: Value | None) -> Value:
         """Return the sequence as it was before it was turned round."""
         source = forward_source(sequence, lengths)
         assert source is not None
@@ -314,7 +314,7 @@ class _Recognition:
             value = maker.add(Transpose(perm), [value], self.node, "forward").output
         return value
 
-    def _decide(self, root: Graph, makers: list[Body], frame: Frame, *, is_reverse: bool) -> None:
+    def _decide(self, root: Graph, makers: list[InlinedGraph], frame: Frame, *, is_reverse: bool) -> None:
         length = _size(self._sequence, 0)
         for maker, layer in zip(makers, self.layers, strict=True):
             kind = layer.cell.kind.__name__

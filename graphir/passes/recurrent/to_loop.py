@@ -16,7 +16,7 @@ from graphir.ops.linear import MatMul
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice, Split
-from graphir.passes.inline import Body, GraphNames, take_place
+from graphir.passes.inline import GraphNames, InlinedGraph, take_place
 from graphir.types import DType, TensorType, Type
 
 DEFAULTS = {RNN: ("Tanh",), GRU: ("Sigmoid", "Tanh"), LSTM: ("Sigmoid", "Tanh", "Tanh")}
@@ -49,7 +49,7 @@ def write_as_loop(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
     hidden = op.hidden_size or (None if recurrent.shape is None else recurrent.shape[2])
     if data.rank != 3 or not isinstance(hidden, int) or data.dtype is None or not data.dtype.is_float:
         raise GraphirError(f"the sizes of {data.name} {data.type} are not known")
-    maker = Body(graph, graph, names, node.name)
+    maker = InlinedGraph(graph, graph, names, node.name)
     try:
         ways = [_Way(maker, node, way, steps, hidden) for way in range(op.direction.count)]
         wanted = [ways[0].joined(slot, ways) for slot in range(len(node.outputs))]
@@ -63,7 +63,7 @@ def write_as_loop(graph: Graph, node: Node, names: GraphNames) -> list[Node]:
 class _Way:
     """One direction. `results` are its rows (T, N, H), last state and, of an LSTM, last cell (N, H)."""
 
-    def __init__(self, maker: Body, node: Node, way: int, steps: int | None, hidden: int) -> None:
+    def __init__(self, maker: InlinedGraph, node: Node, way: int, steps: int | None, hidden: int) -> None:
         assert isinstance(node.op, RNN | GRU | LSTM)
         self.maker, self.node, self.op = maker, node, node.op
         self.way, self.hidden = way, hidden

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from graphir.arrays import Array
 from graphir.graph import Value
-from graphir.ops.traits import Decision
+from graphir.ops.traits import DecisionTrait
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, Regions, judge
@@ -151,7 +151,7 @@ def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bo
         _, before = bench.evaluate((), [known.names[edge] for edge in segment.inner])
         differing = {known.values[result.name] for result in before if not result.verdict.passes}
         if not (differing and decided):
-            jumps = any(node.op.decides >= Decision.STEPS for node in segment.nodes[1])
+            jumps = any(node.op.decides >= DecisionTrait.STEPS for node in segment.nodes[1])
             return not differing and (jumps or not decided)
         refused |= differing
     return False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphir.arrays import Array
 from graphir.ops import traits_of
-from graphir.ops.traits import Decision
+from graphir.ops.traits import DecisionTrait
 from graphir.verification.numbers.compare import Comparison, noise_limit
 from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
 from graphir.verification.running.bench import Asked, Bench, ComparedPair
@@ -108,7 +108,7 @@ def cuts_before(bench: Bench, output: str) -> bool:
     seen, pending = {output}, [output]
     while pending:
         operator, operands = producers.get(pending.pop(), ("", ()))
-        if traits_of(operator).decides >= Decision.CUTS:
+        if traits_of(operator).decides >= DecisionTrait.CUTS:
             return True
         pending += [name for name in operands if name not in seen]
         seen.update(operands)

@@ -21,7 +21,7 @@ from graphir.inputs.sets import Made
 from graphir.ops.control import If
 from graphir.ops.elementwise import Where
 from graphir.ops.slicing import Slice
-from graphir.ops.traits import Decision
+from graphir.ops.traits import DecisionTrait
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.coverage import unreached
@@ -115,4 +115,4 @@ class Decisions:
 
 def is_decision(node: Node | None) -> bool:
     """Return whether a node does one thing for some numbers and another one for others."""
-    return node is not None and (node.op.decides > Decision.NOTHING or isinstance(node.op, Where | If | Slice))
+    return node is not None and (node.op.decides > DecisionTrait.NOTHING or isinstance(node.op, Where | If | Slice))

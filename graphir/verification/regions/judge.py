@@ -17,7 +17,7 @@ from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.activation import LogSoftmax, Softmax
-from graphir.ops.traits import Decision
+from graphir.ops.traits import DecisionTrait
 from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
@@ -210,7 +210,7 @@ class Regions:
     def _chooses(self, value: Value) -> bool:
         """Return whether a part keeps some elements by what it computes, so that it keeps others on other inputs."""
         nodes = self._nodes(value)[1]
-        return any(node.op.decides >= Decision.CUTS or has_computed_indices(node) for node in nodes)
+        return any(node.op.decides >= DecisionTrait.CUTS or has_computed_indices(node) for node in nodes)
 
     def _is_shift(self, value: Value) -> bool:
         """Return whether a value that softmaxes alone read differs by what is added to all numbers that these see."""

@@ -13,7 +13,7 @@ from graphir.arrays import Array
 from graphir.graph import Value
 from graphir.inputs.likenesses import Beside, Between, beyond, evenly, farther, in_levels, in_sizes, steep, unchanged
 from graphir.inputs.roles import MOST_MET, compared_constants
-from graphir.ops.traits import Decision, Saturation
+from graphir.ops.traits import DecisionTrait, Saturation
 from graphir.verification.numbers.compare import Comparison
 
 from .parts import Segment
@@ -52,7 +52,7 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
     ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
-    cuts = any(node.op.decides >= Decision.CUTS for node in nodes)
+    cuts = any(node.op.decides >= DecisionTrait.CUTS for node in nodes)
     ways += [Way(in_sizes, turn) for turn in range(DRAWS_BEYOND if cuts else 0)]
     # Of results that have bounds, cutting off what is beyond changes nothing.
     is_bound = any(value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED for value in free)

@@ -54,12 +54,12 @@ ROWS = [
          "uint16", "uint64")),
     Case(bits.BitwiseNot(), whole("int32", 3, 5), batch=True, text="~x"),
     *(Case(bits.BitShift(direction=direction), BIG, PLACES, expected=[shift(BIG, PLACES)])
-      for direction, shift in ((bits.Direction.LEFT, np.left_shift), (bits.Direction.RIGHT, np.right_shift))),
+      for direction, shift in ((bits.ShiftDirection.LEFT, np.left_shift), (bits.ShiftDirection.RIGHT, np.right_shift))),
     *(Case(bits.BitShift(direction=direction), whole(dtype, 3, 4), Constant(np.array([0, 1, 5, 7], dtype)))
-      for direction in bits.Direction for dtype in ("uint8", "uint32", "uint64")),
+      for direction in bits.ShiftDirection for dtype in ("uint8", "uint32", "uint64")),
     *(Case(bits.BitShift(direction=direction), whole("uint16", 4), np.array([0, 1, 5, 7], "uint16"),
          expected=[shift(whole("uint16", 4), np.array([0, 1, 5, 7], "uint16"))])
-      for direction, shift in ((bits.Direction.LEFT, np.left_shift), (bits.Direction.RIGHT, np.right_shift))),
+      for direction, shift in ((bits.ShiftDirection.LEFT, np.left_shift), (bits.ShiftDirection.RIGHT, np.right_shift))),
     *(Case(bits.BitCast(to=to), values, expected=[values.view(to.numpy())]) for to, values in (
         (DType.INT32, uniform(3, 4)), (DType.FLOAT32, whole("int32", 5) & 0x7F7FFFFF), (DType.UINT64, whole("int64",
              5)))),

@@ -43,7 +43,7 @@ def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     Beyond the number's bits nothing is left of it but the sign, to the right.
     """
     factor, inside = _factor(node)
-    if node.op.direction is ir.Direction.LEFT:
+    if node.op.direction is ir.ShiftDirection.LEFT:
         factor = factor if inside is None else node.step("elemwise_mul", factor, inside, suffix="factor")
         node.emit("broadcast_mul", node.entry(0), factor)
         return

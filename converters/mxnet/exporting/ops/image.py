@@ -14,7 +14,7 @@ from graphir.padding import window_size
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _ImageBlocks:
     """The blocks of an image on some of its axes: sizes of image and block, stride, dilation, and padding in front."""
 
     image: tuple[int, ...]
@@ -23,12 +23,12 @@ class _Blocks:
     dilate: tuple[int, ...]
     pad: tuple[int, ...]
 
-    def part(self, first: int, last: int | None) -> _Blocks:
+    def part(self, first: int, last: int | None) -> _ImageBlocks:
         """Return the blocks on a range of the axes."""
         image, block, stride, dilate, pad = (
             numbers[first:last] for numbers in (self.image, self.block, self.stride, self.dilate, self.pad)
         )
-        return _Blocks(image, block, stride, dilate, pad)
+        return _ImageBlocks(image, block, stride, dilate, pad)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
         node.refuse(f"padding {list(pads)} is negative")
     whole = image if even else tuple(size + sum(pair) for size, pair in zip(image, pads, strict=True))
     front = tuple(before for before, _ in pads) if even else (0,) * rank
-    blocks = _Blocks(whole, block, op.strides or ones, op.dilations or ones, front)
+    blocks = _ImageBlocks(whole, block, op.strides or ones, op.dilations or ones, front)
     channels = 1
     if rank != 2:
         (channels,) = node.fixed((node.result.shape or ())[1:2], "the result's channels")
@@ -66,7 +66,7 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
     emit_as(node, result, operand_dtype(node))
 
 
-def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
+def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _ImageBlocks) -> Entry:
     """Return the image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in
     turn."""
     rank = len(blocks.image)
@@ -74,7 +74,7 @@ def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) ->
         return _put_together_flat(node, data, blocks)
     if rank == 1:
         image, block = (1, *blocks.image), (1, *blocks.block)
-        plane = _Blocks(image, block, (1, *blocks.stride), (1, *blocks.dilate), (0, *blocks.pad))
+        plane = _ImageBlocks(image, block, (1, *blocks.stride), (1, *blocks.dilate), (0, *blocks.pad))
         flat = _put_together_flat(node, data, plane)
         return node.step("Reshape", flat, suffix="line", shape=(-1, channels, *blocks.image))
     (depth,), plane = blocks.block[:1], blocks.part(1, None)
@@ -92,7 +92,7 @@ def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) ->
     return node.step("transpose", lines, suffix="image", axes=(0, 1, 4, 2, 3))
 
 
-def _put_together_flat(node: AnyNode, data: Entry, blocks: _Blocks) -> Entry:
+def _put_together_flat(node: AnyNode, data: Entry, blocks: _ImageBlocks) -> Entry:
     attributes: dict[str, Any] = {"stride": blocks.stride, "dilate": blocks.dilate, "pad": blocks.pad}
     return node.step("col2im", data, output_size=blocks.image, kernel=blocks.block, **attributes)
 

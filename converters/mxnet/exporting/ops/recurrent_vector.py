@@ -27,7 +27,7 @@ def parameter_vector(node: AnyNode, layers: Sequence[Node], mode: str, way: int 
     It keeps the name of the vector that it was cut from, and gluon's parameters keep theirs.
     """
     order = GATE_ORDER[mode]
-    blocks = [_Layer(node, layer, order, way) for layer in layers]
+    blocks = [_LayerParameters(node, layer, order, way) for layer in layers]
     if all(block.is_constant for block in blocks):
         pieces = [piece for block in blocks for piece in block.pieces()] + [
             piece for block in blocks for piece in block.biases()
@@ -41,7 +41,7 @@ def parameter_vector(node: AnyNode, layers: Sequence[Node], mode: str, way: int 
     return node.step("_rnn_param_concat", *flat, suffix="parameters", dim=0, num_args=len(flat))
 
 
-def _uncut(blocks: Sequence[_Layer]) -> list[Value] | None:
+def _uncut(blocks: Sequence[_LayerParameters]) -> list[Value] | None:
     """Return the values that the parameters were cut from, in the order of MXNet's vector; None if they were not all of
     it.
 
@@ -126,7 +126,7 @@ class _Piece:
         self.compute = compute
 
 
-class _Layer:
+class _LayerParameters:
     """The parameters of one layer."""
 
     def __init__(self, node: AnyNode, layer: Node, order: tuple[int, ...], way: int | None) -> None:
@@ -231,7 +231,7 @@ class _Layer:
         return node.step("Reshape", entry, suffix="flat", shape=(-1,))
 
 
-def _named_pieces(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry | None:
+def _named_pieces(node: AnyNode, blocks: Sequence[_LayerParameters], pieces: Sequence[_Piece]) -> Entry | None:
     """Parameters with the names that they had, joined; None if they were one vector or came from elsewhere."""
     names = [piece.source for piece in pieces]
     if None in names or len(set(names)) != len(names):
@@ -248,7 +248,7 @@ def _named_pieces(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Pie
     return node.step("_rnn_param_concat", *flat, suffix="parameters", dim=0, num_args=len(flat))
 
 
-def _vector(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry:
+def _vector(node: AnyNode, blocks: Sequence[_LayerParameters], pieces: Sequence[_Piece]) -> Entry:
     """Return one parameter with all elements."""
     sources = {source for block in blocks for value in block.values for source in value.sources}
     name = sources.pop() if len(sources) == 1 else f"{node.stem}_parameters"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.fused import HALF_OF_INT32, Fused, QuantizedWeights, inner, layer_weights
+from graphir.converters.mxnet.importing.fused import HALF_OF_INT32, FusedRecords, QuantizedWeights, inner, layer_weights
 from graphir.converters.mxnet.importing.ops.quantized_products import (
     as_int32,
     fully_connected,
@@ -53,7 +53,7 @@ from graphir.types import DType
 
 def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
     """Convolution with a batch normalization, an activation, a sum and an activation behind it."""
-    fused = Fused(node, "Convolution")
+    fused = FusedRecords(node, "Convolution")
     if not node.attrs["quantized"]:
         _check_clip(node, fused)
         result = inner(node, fused.layer, *node.inputs[: fused.operands])
@@ -63,7 +63,7 @@ def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
     return _quantized_convolution(node, fused)
 
 
-def _finished(node: ImportNode, fused: Fused, found: Value, addend: Value | None) -> Value:
+def _finished(node: ImportNode, fused: FusedRecords, found: Value, addend: Value | None) -> Value:
     """Return the activation, the sum and the activation behind it, as far as they are there, on real numbers."""
     if fused.before is not None and not (node.attrs["quantized"] and fused.before.op == "clip"):
         found = inner(node, fused.before, found)
@@ -72,7 +72,7 @@ def _finished(node: ImportNode, fused: Fused, found: Value, addend: Value | None
     return found if fused.behind is None else inner(node, fused.behind, found)
 
 
-def _check_activations(node: ImportNode, fused: Fused) -> None:
+def _check_activations(node: ImportNode, fused: FusedRecords) -> None:
     """Refuse what MXNet would compute of quantized numbers as if they were real ones."""
     for record in (fused.before, fused.behind):
         if record is None or fused.is_linear(record):
@@ -83,7 +83,7 @@ def _check_activations(node: ImportNode, fused: Fused) -> None:
         node.refuse(f"MXNet computes its {record.op} of quantized numbers as if they were real ones")
 
 
-def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
+def _quantized_convolution(node: ImportNode, fused: FusedRecords) -> Sequence[Value]:
     _check_activations(node, fused)
     _check_clip(node, fused)
     dtype, first = byte_dtype(node), fused.first_range
@@ -117,7 +117,7 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     return [node.emit(Cast(made), quantized(node, total, kept, step, "limited")), *sides]
 
 
-def _real_addend(node: ImportNode, fused: Fused, dtype: DType) -> Value:
+def _real_addend(node: ImportNode, fused: FusedRecords, dtype: DType) -> Value:
     assert fused.addend is not None
     ends = [end(node, node.input(fused.first_range + slot)) for slot in (2, 3)]
     step = step_of(node, magnitude(node, *ends), SPANS[dtype])
@@ -125,7 +125,7 @@ def _real_addend(node: ImportNode, fused: Fused, dtype: DType) -> Value:
 
 
 def _real_convolution(
-    node: ImportNode, fused: Fused, weights: QuantizedWeights, how: tuple[DType, Known, Known]
+    node: ImportNode, fused: FusedRecords, weights: QuantizedWeights, how: tuple[DType, Known, Known]
 ) -> Value:
     """Return the convolution of what data and weight stand for, by their dtype and steps."""
     dtype, data_step, weight_step = how
@@ -137,7 +137,7 @@ def _real_convolution(
     return inner(node, fused.with_bias(weights.bias is not None), *operands)
 
 
-def _integers(node: ImportNode, fused: Fused, weights: QuantizedWeights) -> Value:
+def _integers(node: ImportNode, fused: FusedRecords, weights: QuantizedWeights) -> Value:
     """Return the integers' convolution, with the bias."""
     op = integer_convolution(fused.view(node))
     total = node.step(op, node.input(0), weights.integers, suffix="integers")
@@ -151,7 +151,7 @@ def _along_channels(node: ImportNode, vector: Known) -> Value:
     return node.constant(vector.reshape(-1, *(1,) * axes), DType.FLOAT32)
 
 
-def _as_integers(node: ImportNode, fused: Fused, weights: QuantizedWeights, reach: Known) -> Sequence[Value]:
+def _as_integers(node: ImportNode, fused: FusedRecords, weights: QuantizedWeights, reach: Known) -> Sequence[Value]:
     """Return the result as int32, and what it stands for by the range that MXNet gives it."""
     dtype = byte_dtype(node)
     steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
@@ -178,7 +178,7 @@ def _as_integers(node: ImportNode, fused: Fused, weights: QuantizedWeights, reac
 
 def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
     """Dense layer with an activation, which is computed of real numbers."""
-    fused = Fused(node, "FullyConnected")
+    fused = FusedRecords(node, "FullyConnected")
     _check_clip(node, fused)
     if not node.attrs["quantized"]:
         return _activated(node, fused, inner(node, fused.layer, *node.inputs[: fused.operands]))
@@ -219,18 +219,18 @@ def import_fused_fully_connected(node: ImportNode) -> Sequence[Value] | Value:
     return [result, as_end(node, found[0]), as_end(node, found[1])]
 
 
-def _check_clip(node: ImportNode, fused: Fused) -> None:
+def _check_clip(node: ImportNode, fused: FusedRecords) -> None:
     """Refuse a clip that does not begin at 0, as all that MXNet fuses do: it would begin there nevertheless."""
     for record in (fused.before, fused.behind):
         if record is not None and record.op == "clip" and typed_attributes(record)["a_min"] != 0:
             node.refuse("MXNet fuses a clip from 0 on only")
 
 
-def _activated(node: ImportNode, fused: Fused, value: Value) -> Value:
+def _activated(node: ImportNode, fused: FusedRecords, value: Value) -> Value:
     return value if fused.before is None else inner(node, fused.before, value)
 
 
-def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known) -> QuantizedWeights:
+def _stored_weights(node: ImportNode, fused: FusedRecords, layer: object, factor: Known) -> QuantizedWeights:
     """Weight and bias that the file holds as int8. A weight is made smaller where the bias would leave int32."""
     byte_dtype(node, 1, DType.INT8)
     first = fused.operands + 2

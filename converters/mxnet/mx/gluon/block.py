@@ -22,7 +22,7 @@ from graphir.converters.mxnet.mx.ndarray import load as load_arrays
 WIDTH = 80
 
 
-class _Row(NamedTuple):
+class _SummaryRow(NamedTuple):
     """A call of a layer: its output's shapes and its elements; `trainable` and `shared` are parts of `elements`."""
 
     layer: str
@@ -37,7 +37,7 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
 
     Raises AssertionError for a block that is hybridized, which has no layers when it computes.
     """
-    rows = [_Row("Input", _shapes(tuple(inputs)), 0, 0, 0)]
+    rows = [_SummaryRow("Input", _shapes(tuple(inputs)), 0, 0, 0)]
     seen: set[int] = set()
 
     def note(called: Block, _: Any, outputs: Any) -> None:
@@ -46,7 +46,7 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
         seen.update(id(parameter) for parameter, _ in parameters)
         trainable = sum(size for parameter, size in parameters if parameter.grad_req != "null")
         layer = f"{type(called).__name__}-{len(rows)}"
-        rows.append(_Row(layer, _shapes(outputs), sum(size for _, size in parameters), trainable, shared))
+        rows.append(_SummaryRow(layer, _shapes(outputs), sum(size for _, size in parameters), trainable, shared))
 
     layers: list[Block] = []
     block.apply(layers.append)
@@ -61,7 +61,7 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
     return _table(rows)
 
 
-def _table(rows: Sequence[_Row]) -> str:
+def _table(rows: Sequence[_SummaryRow]) -> str:
     total = sum(row.elements for row in rows)
     trainable = sum(row.trainable for row in rows)
     shared = sum(row.shared for row in rows)

@@ -31,7 +31,7 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
 
-class _Loss(ArgumentBlock, Loss):
+class _GluonLoss(ArgumentBlock, Loss):
     """A loss whose arguments are a table."""
 
     ARGUMENTS = {"weight": None, "batch_axis": 0}
@@ -41,7 +41,7 @@ class _Loss(ArgumentBlock, Loss):
         self._weight, self._batch_axis = arguments.weight, arguments.batch_axis
 
 
-class _Mean(_Loss):
+class _Mean(_GluonLoss):
     """A mean over all axes but the batch's of what `elements` gives."""
 
     FACTOR: ClassVar[float | None] = None
@@ -120,7 +120,7 @@ class LogisticLoss(_Mean):
         return _logistic(F, pred, (label + 1.0) / 2.0 if self._arguments.label_format == "signed" else label)
 
 
-class SigmoidBinaryCrossEntropyLoss(_Loss):
+class SigmoidBinaryCrossEntropyLoss(_GluonLoss):
     """The cross entropy of a sigmoid of pred, or of pred `from_sigmoid`."""
 
     ARGUMENTS = {"from_sigmoid": False, "weight": None, "batch_axis": 0}
@@ -159,7 +159,7 @@ class SoftmaxCrossEntropyLoss(_Mean):
         return -F.sum(pred * _reshape_like(F, label, pred), axis=axis, keepdims=True)
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_GluonLoss):
     """The sum of label (log(label) - pred), for logarithms of probabilities, or others than `from_logits`."""
 
     ARGUMENTS = {"from_logits": True, "axis": -1, "weight": None, "batch_axis": 0}
@@ -171,7 +171,7 @@ class KLDivLoss(_Loss):
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
-class SDMLLoss(_Loss):
+class SDMLLoss(_GluonLoss):
     """How far the distances of two batches are from those of pairs: rows of the same number are near each other."""
 
     ARGUMENTS = {"smoothing_parameter": 0.3, "weight": 1.0, "batch_axis": 0}
@@ -185,7 +185,7 @@ class SDMLLoss(_Loss):
         return KLDivLoss()(F.log_softmax(-F.sum(squares, axis=2), axis=1), labels)
 
 
-class TripletLoss(_Loss):
+class TripletLoss(_GluonLoss):
     """max(0, |pred - positive|^2 - |pred - negative|^2 + margin), the squares summed."""
 
     ARGUMENTS = {"margin": 1, "weight": None, "batch_axis": 0}
@@ -196,7 +196,7 @@ class TripletLoss(_Loss):
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_GluonLoss):
     """pred - target log(pred), or exp(pred) - target pred `from_logits`, as a mean over all."""
 
     ARGUMENTS = {"weight": None, "from_logits": True, "batch_axis": 0, "compute_full": False}
@@ -212,7 +212,7 @@ class PoissonNLLLoss(_Loss):
         return F.mean(_apply_weighting(F, loss, self._weight, sample_weight))
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_GluonLoss):
     """1 - cos of two vectors for a label of 1, max(0, cos - margin) for -1."""
 
     ARGUMENTS = {"weight": None, "batch_axis": 0, "margin": 0}
@@ -228,7 +228,7 @@ class CosineEmbeddingLoss(_Loss):
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_GluonLoss):
     """Connectionist temporal classification; the last class is the blank."""
 
     ARGUMENTS = {"layout": "NTC", "label_layout": "NT", "weight": None}

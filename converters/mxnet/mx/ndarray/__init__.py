@@ -19,7 +19,7 @@ _OWN = {"mx.nd.contrib": control, "mx.nd.image": flips, "mx.nd.sparse": sparse_a
 _PARTS = frozenset(("_internal", "contrib", "image", "linalg", "op", "sparse"))
 
 
-class _Part(ModuleType):
+class _ArrayFunctions(ModuleType):
     """The functions of a part of `mx.sym` for arrays."""
 
     def __init__(self, name: str) -> None:
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     if name in ("Custom", "imdecode"):
         module = importlib.import_module(f"graphir.converters.mxnet.mx.{'operator' if name == 'Custom' else 'image'}")
         return getattr(module, name)
-    value: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
+    value: Any = _ArrayFunctions(name) if name in _PARTS else _eager(getattr(_symbols(), name))
     globals()[name] = value
     return value
 

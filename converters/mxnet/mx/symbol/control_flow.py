@@ -23,7 +23,7 @@ Nested = Any
 """A symbol, or a list of such."""
 
 
-class _Body(NamedTuple):
+class _BodyGraph(NamedTuple):
     """A function as a graph: its outputs, how they were nested, and outer values by the variables in their place."""
 
     graph: Symbol
@@ -153,7 +153,7 @@ def cond(
     return _nested(list(result), bodies[1].layouts[0])
 
 
-def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name: str) -> _Body:
+def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name: str) -> _BodyGraph:
     """Return the graph of what the function composes of variables of these names."""
     with attribute.AttrScope(**{MARK: name}):
         given = function(*[var(known) for known in variables])
@@ -163,7 +163,7 @@ def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name:
         first = {symbol.name for symbol in flat[0]}
         graph = Group([_own(symbol, name, inputs, first if part else set())
                        for part, group in enumerate(flat) for symbol in group])  # fmt: skip
-    return _Body(graph, list(layouts), _cut(graph, name))
+    return _BodyGraph(graph, list(layouts), _cut(graph, name))
 
 
 def _own(symbol: Symbol, name: str, inputs: set[str], taken: set[str | None]) -> Symbol:

@@ -26,7 +26,7 @@ def make_function(op: str, called: str, module: str, symbol_type: type[Outputs])
     """Return the function `called` of `module`, which composes the operator `op` (any of its registered names)."""
     schema = schema_of(op)
     variadic = next((array[1:] for array in schema.arrays if array[0] == "*"), None)
-    maker = _Maker(op, schema, called.lower(), symbol_type)
+    maker = _FunctionMaker(op, schema, called.lower(), symbol_type)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return maker.of_many(args, kwargs) if variadic else maker.of_named(args, kwargs)
@@ -39,7 +39,7 @@ def make_function(op: str, called: str, module: str, symbol_type: type[Outputs])
     return function
 
 
-class _Maker:
+class _FunctionMaker:
     """What a generated function does with its arguments."""
 
     def __init__(self, op: str, schema: OperatorSchema, hint: str, symbol_type: type[Outputs]) -> None:

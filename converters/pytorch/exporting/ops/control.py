@@ -14,7 +14,7 @@ from graphir.converters.pytorch.exporting.context import (
     table,
     tuple_of,
 )
-from graphir.converters.pytorch.exporting.expression import Reference, references
+from graphir.converters.pytorch.exporting.expression import ValueReference, references
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.graph import Graph, Value
 from graphir.ops import control as ir
@@ -42,7 +42,7 @@ def export_if(node: ExportNode[ir.If]) -> None:
                     export.share_number(inner, outer)
             export.write_nodes(list(branch.nodes))
             for inner, outer in zip(branch.outputs, results, strict=True):
-                target, text = Reference(export.number(outer)), export.reference(inner)
+                target, text = ValueReference(export.number(outer)), export.reference(inner)
                 statements += [Statement((target.number,), text)] if text != target else []
         blocks.append((header, statements))
     export.statements.append(Statement(tuple(map(export.number, results)), "", blocks=blocks))
@@ -50,7 +50,7 @@ def export_if(node: ExportNode[ir.If]) -> None:
         export.find_symbols(result)
 
 
-class Loop:
+class LoopInProgress:
     """A loop while it is written: what it carries, and the lists that it fills. An output of the body is told by its
     index: the value may change while the body is written."""
 
@@ -61,20 +61,20 @@ class Loop:
         self.lists: list[tuple[int, int]] = []
         self.first: list[Statement] = []
 
-    def variable(self, name: str) -> Reference:
+    def variable(self, name: str) -> ValueReference:
         """Return a variable that the loop assigns."""
         number = self.export.new_number()
         self.targets.append((number, name))
-        return Reference(number)
+        return ValueReference(number)
 
-    def value(self, value: Value) -> Reference:
+    def value(self, value: Value) -> ValueReference:
         """Return the variable of a value of the body that the header assigns."""
         number = self.export.number(value)
         self.targets.append((number, ""))
         self.export.find_symbols(value)
-        return Reference(number)
+        return ValueReference(number)
 
-    def over(self, pairs: Sequence[tuple[Reference, Expr]]) -> str:
+    def over(self, pairs: Sequence[tuple[ValueReference, Expr]]) -> str:
         """Return the header of a loop over the elements of lists or tensors."""
         names, lists = zip(*pairs, strict=True)
         return f"for {', '.join(names)} in {lists[0] if len(lists) == 1 else call('zip', *lists, strict='True')}:"
@@ -86,11 +86,11 @@ class Loop:
         number = self.export.number(result)
         self.first.append(Statement((number,), first))
         self.targets.append((number, ""))
-        self.export.bind(given, Reference(number))
+        self.export.bind(given, ValueReference(number))
         self.export.find_symbols(given)
         self.updates.append((number, output))
 
-    def collect(self, output: int, result: Value, *, is_list: bool = False) -> Reference | None:
+    def collect(self, output: int, result: Value, *, is_list: bool = False) -> ValueReference | None:
         """Return a list of what an output is in each iteration, None where nothing reads it. It is the result if
         `is_list`."""
         if not result.is_needed:
@@ -100,9 +100,11 @@ class Loop:
         self.first.append(Statement((number,), "[]", names=names))
         self.targets.append((number, ""))
         self.lists.append((number, output))
-        return Reference(number)
+        return ValueReference(number)
 
-    def write(self, header: str, *, before: str = "", ends: bool = False, running: Reference | None = None) -> None:
+    def write(
+        self, header: str, *, before: str = "", ends: bool = False, running: ValueReference | None = None
+    ) -> None:
         """The loop. It ends where the text `before` is false as an iteration begins. The first output is the condition
         that `running` becomes; with `ends` it is what an iteration ends by if it is false."""
         export = self.export
@@ -112,13 +114,14 @@ class Loop:
             export.write_nodes(list(self.body.nodes))
             read = [export.reference(value) for value in self.body.outputs]
             for number, output in self.lists:
-                statements.append(Statement((), f"{Reference(number).atom}.append({read[output]})", keeps=True))
-            updates = [(number, read[output]) for number, output in self.updates if read[output] != Reference(number)]
+                statements.append(Statement((), f"{ValueReference(number).atom}.append({read[output]})", keeps=True))
+            pairs = ((number, read[output]) for number, output in self.updates)
+            updates = [(number, value) for number, value in pairs if value != ValueReference(number)]
             if running is not None:
                 updates.append((running.number, read[0]))
             condition = read[0] if ends else None
             changed = {number for number, _ in updates}
-            if ends and (changed & set(references(read[0])) or not isinstance(read[0], Reference)):
+            if ends and (changed & set(references(read[0])) or not isinstance(read[0], ValueReference)):
                 condition = self.node.step(read[0], "running")
             statements += _assignments(updates)
             if condition is not None:
@@ -143,9 +146,9 @@ def _break_unless(condition: Expr) -> Statement:
 def export_loop(node: ExportNode[ir.Loop]) -> None:
     """`for`, or `while` without a trip count."""
     export, body = node.export, node.node.subgraphs[0]
-    loop = Loop(node, body)
+    loop = LoopInProgress(node, body)
     results, count = node.node.outputs, len(body.inputs) - 2
-    counter, given_condition, *carried = body.inputs
+    _counter, given_condition, *carried = body.inputs
     condition, *_ = body.outputs
     starts_true = node.optional(1) is None or node.number(1) == "True"
     stays_true = condition is given_condition or _is_true(condition)
@@ -163,7 +166,7 @@ def export_loop(node: ExportNode[ir.Loop]) -> None:
         loop.first.append(Statement((running.number,), node.tensor(1), names=("running",)))
     if given_condition.is_needed:
         export.bind(given_condition, Expr(f"torch.tensor(True, device={node.device})"))
-    header = _header(node, loop, limit, counter, running)
+    header = _header(node, loop, limit, running)
     before = "" if starts_true or limit is None else str(running or node.tensor(1))
     loop.write(header, before=before, ends=starts_true and not stays_true, running=running)
     trips = node.known(0)
@@ -173,8 +176,9 @@ def export_loop(node: ExportNode[ir.Loop]) -> None:
             _stack(node, rows, slot, body.outputs[1 + slot], runs=runs)
 
 
-def _header(node: AnyNode, loop: Loop, limit: Value | None, counter: Value, running: Reference | None) -> str:
+def _header(node: AnyNode, loop: LoopInProgress, limit: Value | None, running: ValueReference | None) -> str:
     """Return the first line. The number of the iteration is a tensor where the body reads it."""
+    counter = loop.body.inputs[0]
     if limit is None:
         if counter.is_needed:
             node.refuse("the body reads the iteration's number, and the loop has no trip count")
@@ -196,7 +200,7 @@ def _is_true(value: Value) -> bool:
     return value.known is not None and value.known.integers() == (1,)
 
 
-def _stack(node: AnyNode, rows: Reference, slot: int, row_: Value, *, runs: bool, axis: int = 0,
+def _stack(node: AnyNode, rows: ValueReference, slot: int, row_: Value, *, runs: bool, axis: int = 0,
            is_reverse: bool = False) -> None:  # fmt: skip
     """A result of what the iterations gave. `runs` says that there are some."""
     listed, dim = f"{rows.atom}[::-1]" if is_reverse else str(rows), None if axis == 0 else str(axis)
@@ -212,7 +216,7 @@ def _stack(node: AnyNode, rows: Reference, slot: int, row_: Value, *, runs: bool
 def export_scan(node: ExportNode[ir.Scan]) -> None:
     """`for` over the slices of tensors."""
     op, body = node.op, node.node.subgraphs[0]
-    loop = Loop(node, body)
+    loop = LoopInProgress(node, body)
     scanned = op.num_scan_inputs
     states, results = len(node) - scanned, node.node.outputs
     for slot in range(states):

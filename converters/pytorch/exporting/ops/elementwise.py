@@ -281,7 +281,7 @@ FUNCTIONS = {
 
 def export_shift(node: ExportNode[bitwise.BitShift]) -> None:
     """`<<` or `>>`; uint64 has no sign that would move in."""
-    is_right = node.op.direction is bitwise.Direction.RIGHT
+    is_right = node.op.direction is bitwise.ShiftDirection.RIGHT
     if is_right and node.dtype() is DType.UINT64:
         node.emit(call(node.function("shift_right_uint64"), node.tensor(0), node.tensor(1)))
     else:

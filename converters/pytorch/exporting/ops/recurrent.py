@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
-from graphir.converters.pytorch.exporting.expression import Reference
+from graphir.converters.pytorch.exporting.expression import ValueReference
 from graphir.converters.pytorch.exporting.ops.activation import float_text
-from graphir.converters.pytorch.exporting.ops.recurrent_rows import Rows, find_rows, is_turn, is_zero, nodes_to_rows
+from graphir.converters.pytorch.exporting.ops.recurrent_rows import (
+    LayerRows,
+    find_rows,
+    is_turn,
+    is_zero,
+    nodes_to_rows,
+)
 from graphir.graph import Node, Value
 from graphir.ops import recurrent as ir
 from graphir.tensor import Tensor
@@ -121,7 +127,7 @@ def _has_state(node: RecurrentNode, slot: int) -> bool:
 
 
 def _target(
-    node: RecurrentNode, rows: Rows | None, *, is_turned: bool, is_reverse: bool = False
+    node: RecurrentNode, rows: LayerRows | None, *, is_turned: bool, is_reverse: bool = False
 ) -> Value | str:
     """Return what the layer's rows are assigned to: a value of the graph if they are one as they are."""
     if not node.is_read(0):
@@ -130,7 +136,7 @@ def _target(
     return values[0] if values else "rows"
 
 
-def _assign_results(node: RecurrentNode, target: Value | str, text: str) -> Reference:
+def _assign_results(node: RecurrentNode, target: Value | str, text: str) -> ValueReference:
     """Write the statement that calls the module, and return its rows."""
     finals = [value if node.is_read(slot) else "_" for slot, value in enumerate(node.node.outputs) if slot]
     pattern = "{}, ({}, {})" if node.op.has_cell else "{}, {}"
@@ -139,7 +145,7 @@ def _assign_results(node: RecurrentNode, target: Value | str, text: str) -> Refe
     return node.assign([target, *finals], text, pattern, names=("", *STATES))[0]
 
 
-def _give_rows(node: RecurrentNode, rows: Rows, result: Expr, *, is_turned: bool) -> None:
+def _give_rows(node: RecurrentNode, rows: LayerRows, result: Expr, *, is_turned: bool) -> None:
     """Have the rows stand for all values that are these, turned for those with the other order of axes."""
     node.export.absorbed.update(rows.nodes)
     same, other = (rows.by_batch, rows.by_step) if is_turned else (rows.by_step, rows.by_batch)
@@ -154,7 +160,7 @@ def _give_rows(node: RecurrentNode, rows: Rows, result: Expr, *, is_turned: bool
         node.export.bind(value, turned)
 
 
-def _data_by_batch(node: RecurrentNode, rows: Rows | None, last: RecurrentNode) -> Expr | None:
+def _data_by_batch(node: RecurrentNode, rows: LayerRows | None, last: RecurrentNode) -> Expr | None:
     """Return the data with the batch first, where they are turned before the layer and its rows behind it; None for
     other ones."""
     data = node.input(0)
@@ -280,7 +286,7 @@ def _export_loops(node: RecurrentNode, hidden: int, activations: Sequence[str], 
     per_direction = len(activations) // count
     function = node.function(op.name.lower())
     rows = find_rows(node.node) if count == 1 else None
-    parts: list[list[Reference]] = []
+    parts: list[list[ValueReference]] = []
     for direction in range(count):
         functions = activations[direction * per_direction : (direction + 1) * per_direction]
         starts = [_first_state(node, slot, direction, hidden) for slot in _state_slots(op)]

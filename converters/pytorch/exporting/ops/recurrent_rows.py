@@ -16,7 +16,7 @@ SHAPED = (Expand, Reshape, Squeeze, Transpose, Unsqueeze)
 
 
 @dataclass(frozen=True)
-class Rows:
+class LayerRows:
     """Values that are a layer's rows without an axis of directions: `by_step` are (T, N, D * H), those of them that
     more reads than what turns them; `by_batch` are (N, T, D * H). `nodes` give them."""
 
@@ -25,16 +25,16 @@ class Rows:
     nodes: tuple[Node, ...]
 
 
-def find_rows(layer: Node) -> Rows | None:
+def find_rows(layer: Node) -> LayerRows | None:
     """Return the rows of a layer, None where the axis of directions is read."""
     if joined := nodes_to_rows(layer, BATCH_FIRST):
-        return Rows((), joined[-1].outputs, tuple(joined))
+        return LayerRows((), joined[-1].outputs, tuple(joined))
     nodes = nodes_to_rows(layer)
     plain = [node.outputs[0] for node in (nodes if _op(layer).direction.count == 1 else nodes[-1:])]
     turns = [user for value in plain for user, _ in value.uses if is_turn(user) and user.graph is layer.graph]
     read = [value for value in plain if value.is_held or any(user not in turns for user, _ in value.uses)]
     by_batch = tuple(turn.outputs[0] for turn in turns)
-    return Rows(tuple(read), by_batch, (*nodes, *turns)) if nodes else None
+    return LayerRows(tuple(read), by_batch, (*nodes, *turns)) if nodes else None
 
 
 def nodes_to_rows(layer: Node, perm: tuple[int, ...] = STEPS_FIRST) -> list[Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, list_of, row, table
-from graphir.converters.pytorch.exporting.ops.control import Loop
+from graphir.converters.pytorch.exporting.ops.control import LoopInProgress
 from graphir.ops import sequence as ir
 from graphir.types import OptionalType, SequenceType
 
@@ -64,7 +64,7 @@ def export_split(node: ExportNode[ir.SplitToSequence]) -> None:
 def export_map(node: ExportNode[ir.SequenceMap]) -> None:
     """A loop over the elements, which appends to lists."""
     body, export = node.node.subgraphs[0], node.export
-    loop = Loop(node, body)
+    loop = LoopInProgress(node, body)
     for output, result in enumerate(node.node.outputs):
         loop.collect(output, result, is_list=True)
     over = []

@@ -11,7 +11,7 @@ from graphir.ops.elementwise import Cast, Clip, Div, Mod, Mul, Pow, Sub
 from graphir.types import DType
 
 
-def shifting(direction: bw.Direction) -> ImportFunction:
+def shifting(direction: bw.ShiftDirection) -> ImportFunction:
     """Return the import function of LeftShift and RightShift, by 0 places at least and one less than there are bits at
     most.
 
@@ -34,7 +34,7 @@ def shifting(direction: bw.Direction) -> ImportFunction:
         if not is_in_range:
             distance = _clip_distance(node, distance, DType.INT64, dtype.bits)
         power = node.step(Pow(), node.constant(2, DType.INT64), distance, suffix="power")
-        if direction is bw.Direction.LEFT:
+        if direction is bw.ShiftDirection.LEFT:
             result = node.step(Mul(), data, power, suffix="moved")
         else:
             rest = node.step(Mod(), data, power, suffix="rest")
@@ -68,6 +68,6 @@ IMPORTS: dict[str, ImportFunction] = {
     "BitwiseOr": direct(bw.BitwiseOr),
     "BitwiseXor": direct(bw.BitwiseXor),
     "Invert": direct(bw.BitwiseNot),
-    "LeftShift": shifting(bw.Direction.LEFT),
-    "RightShift": shifting(bw.Direction.RIGHT),
+    "LeftShift": shifting(bw.ShiftDirection.LEFT),
+    "RightShift": shifting(bw.ShiftDirection.RIGHT),
 }

@@ -13,7 +13,7 @@ from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 
 
-class _Row:
+class _NumberedBlocks:
     """What both kinds of sequences share: blocks by number."""
 
     is_layer = False
@@ -50,7 +50,7 @@ class _Row:
         return iter(self._children.values())
 
 
-class Sequential(_Row, Block):
+class Sequential(_NumberedBlocks, Block):
     """Blocks behind each other."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
@@ -67,7 +67,7 @@ class Sequential(_Row, Block):
         return [x, *args] if args else x
 
 
-class HybridSequential(_Row, HybridBlock):
+class HybridSequential(_NumberedBlocks, HybridBlock):
     """Hybrid blocks behind each other."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
@@ -285,7 +285,7 @@ class BatchNormReLU(BatchNorm):
 SCALED = {"epsilon": 1e-5, "center": True, "scale": True, "beta_initializer": "zeros", "gamma_initializer": "ones"}
 
 
-class _Scaled(ArgumentBlock):
+class _GammaAndBeta(ArgumentBlock):
     """A normalization with gamma and beta alone, of as many elements as the argument `SIZE`."""
 
     SIZE = "in_channels"
@@ -309,7 +309,7 @@ class _Scaled(ArgumentBlock):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class LayerNorm(_Scaled):
+class LayerNorm(_GammaAndBeta):
     """Zero mean and unit variance along `axis`, times gamma, plus beta."""
 
     ARGUMENTS = {"axis": -1, **SCALED, "in_channels": 0}
@@ -318,7 +318,7 @@ class LayerNorm(_Scaled):
         return F.LayerNorm(x, gamma=gamma, beta=beta, axis=self._kwargs["axis"], eps=self._kwargs["eps"])
 
 
-class GroupNorm(_Scaled):
+class GroupNorm(_GammaAndBeta):
     """Zero mean and unit variance of each group of channels, times gamma, plus beta, both one for a group."""
 
     ARGUMENTS = {"num_groups": 1, **SCALED}
@@ -329,7 +329,7 @@ class GroupNorm(_Scaled):
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=groups, eps=epsilon)
 
 
-class InstanceNorm(_Scaled):
+class InstanceNorm(_GammaAndBeta):
     """Zero mean and unit variance of each channel of each sample, times gamma, plus beta."""
 
     ARGUMENTS = {"axis": 1, **SCALED, "scale": False, "in_channels": 0}
