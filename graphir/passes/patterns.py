@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, permutations
 from typing import Any, TypeAlias
 
-from graphir.graph import Value
+from graphir.graph import Graph, Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import COMMUTATIVE, Identity
 from graphir.types import DType
@@ -38,6 +38,13 @@ class Pattern:
     def roots(self) -> frozenset[type[Operator]]:
         """The operators that may compute the value."""
         return frozenset({self.op})
+
+    @property
+    def needs(self) -> list[frozenset[type]]:
+        """By alternative what a graph has where it matches: operators, and `float` for a parameter of one element."""
+        parts = [frozenset.intersection(*operand.needs) for operand in self.operands if isinstance(operand, Pattern)]
+        numbers = [frozenset({float}) for operand in self.operands if isinstance(operand, float)]
+        return [frozenset({self.op}).union(*parts, *numbers)]
 
     def match(self, value: Value) -> Names | None:
         """Return the values by name if the value is computed as described, else None. Linear in the pattern, but for
@@ -73,6 +80,12 @@ class Either(Pattern):
         """The operators that may compute the value."""
         return frozenset().union(*(pattern.roots for pattern in self.patterns if isinstance(pattern, Pattern)))
 
+    @property
+    def needs(self) -> list[frozenset[type]]:
+        """What a graph has where one of the patterns matches."""
+        nothing: list[frozenset[type]] = [frozenset()]
+        return [needs for each in self.patterns for needs in (each.needs if isinstance(each, Pattern) else nothing)]
+
     def matches(self, value: Value | None, names: Names) -> Iterator[Names]:
         """Yield the values by name for each way in which one of the patterns describes the value."""
         for pattern in self.patterns:
@@ -103,6 +116,18 @@ def _bind(pairs: tuple[tuple[Value | None, Operand], ...], names: Names) -> Iter
             yield from _bind(rest, {**names, expected: operand})
     elif (operand is None) if expected is None else is_number(operand, expected):
         yield from _bind(rest, names)
+
+
+def kinds_in(graph: Graph | None) -> set[type]:
+    """Return what patterns may need of a graph and those around it: the operators of its nodes with their bases, and
+    `float` if there is a parameter of one element."""
+    kinds: set[type] = set()
+    while graph is not None:
+        kinds.update(*(kind.__mro__ for kind in {type(node.op) for node in graph.nodes}))
+        if any(value.tensor is not None and value.tensor.size == 1 for value in graph.parameters):
+            kinds.add(float)
+        graph = graph.parent
+    return kinds
 
 
 def number_of(value: Value | None) -> float | None:

@@ -13,6 +13,7 @@ from graphir.structure.record import record
 
 from .dead_code import remove_dead_code
 from .outcome import Outcome
+from .patterns import kinds_in
 
 # Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
 # a test finds calls whose answer is thrown away.
@@ -21,10 +22,12 @@ Accepted: TypeAlias = bool
 
 @record
 class Rule:
-    """A rewrite of one node, and why it is right to do it where it is done."""
+    """A rewrite of one node, and why it is right to do it where it is done. It is only done in a graph that has all
+    kinds of one of the `needs` (`kinds_in`)."""
 
     why: str
     rewrite: Callable[[Graph, Node], Accepted]
+    needs: Sequence[frozenset[type]] = (frozenset(),)
 
 
 # By operator, in the order in which they are tried.
@@ -41,11 +44,15 @@ def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
 
 def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:
     """Rewrite each node in order by the first of these rules that applies to it, and leave out what is then unused."""
-    outcome = Outcome()
+    outcome, kinds = Outcome(), kinds_in(graph)
+    possible: Rules = {
+        kind: rows for kind in kinds & rules.keys()
+        if (rows := [rule for rule in rules[kind] if any(map(kinds.issuperset, rule.needs))])
+    }  # fmt: skip
     for node in list(graph.nodes):
-        why = rewritten(graph, node, rules) if node.graph is graph else ""
-        if why:
+        if type(node.op) in possible and node.graph is graph and (why := rewritten(graph, node, possible)):
             outcome.note(node.name, why)
+            possible = rules
     if outcome:
         outcome |= remove_dead_code(graph)
     return outcome

@@ -68,7 +68,7 @@ class Cutter:
         begin = 0
         for end in ends:
             part = statements[begin:end]
-            pieces.append(self.piece(part, [n for n in targets_of(part) if last.get(n, -1) >= start + end]))
+            pieces.append(self.piece(part, [n for n in targets_of(part) if n in last and last[n] >= start + end]))
             begin = end
         return pieces
 
@@ -117,22 +117,22 @@ class Cutter:
         """Return the statements as a piece, which can be part of a block if it gives one value."""
         inputs, attributes = reads_of(statements, set(targets_of(statements)))
         exits = tuple(dict.fromkeys(exits))
-        form: object | None = None
-        if len(exits) == 1 and not any(statement.blocks or statement.keeps for statement in statements):
-            form = self.form(statements, inputs, attributes, exits[0])
+        form = self.form(statements, inputs, attributes, exits[0]) if len(exits) == 1 else None
         return Piece(tuple(statements), inputs, exits, attributes, object() if form is None else form)
 
     def form(
         self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
     ) -> int | None:
         """Return a number for what pieces have in common that one class stands for, None for those with attributes
-        that others use."""
+        that others use, and for what is no plain statement."""
         if not self._shared.isdisjoint(attributes):
             return None
         numbers = {number: place for place, number in enumerate(inputs)}
         places = {name: place for place, name in enumerate(attributes)}
         codes, form = self._codes, []
         for statement in statements:
+            if statement.blocks or statement.keeps:
+                return None
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
             form.append(codes[statement] if statement in codes else self._code(statement, statement.form))

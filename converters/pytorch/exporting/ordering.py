@@ -66,22 +66,23 @@ def hoisted(statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements with those behind what they read whose results are read in places far from each other: what
     all blocks read, such as a mask, is made in front of the first one and not in it. What is one part of a value and
     first read far away, as a step of a sequence, is taken there."""
-    first: dict[int, int] = {}
-    last = last_reads([statement.reads for statement in statements], ())
-    for place, statement in enumerate(statements):
-        for number in statement.reads:
-            first.setdefault(number, place)
+    reads = [statement.reads for statement in statements]
+    last = last_reads(reads, ())
+    first = {number: place for place in range(len(reads) - 1, -1, -1) for number in reads[place]}
     bases: dict[int, int] = {}
     keys: list[tuple[int, bool, int]] = []
     for place, statement in enumerate(statements):
-        base = max([bases[number] for number in statement.reads if number in bases], default=-1)
-        spans = [last[number] - first[number] for number in statement.targets if number in last]
-        is_moved = not (statement.keeps or statement.blocks or statement.is_setting) and max(spans, default=0) > FAR
-        base = base if is_moved else place
-        reader = min([first[number] for number in statement.targets if number in first], default=place)
-        if not is_moved and reader - place > FAR and PART.fullmatch(statement.text):
-            base, is_moved = reader - 1, True
-        bases |= dict.fromkeys(statement.targets, base)
+        base, is_moved = place, False
+        targets = [number for number in statement.targets if number in last]
+        if targets and max([last[number] - min(place, first[number]) for number in targets]) > FAR:
+            is_free = not (statement.keeps or statement.blocks or statement.is_setting)
+            reader = min([first[number] for number in targets])
+            if is_free and max([last[number] - first[number] for number in targets]) > FAR:
+                base, is_moved = max([bases[number] for number in statement.reads if number in bases], default=-1), True
+            elif reader - place > FAR and PART.fullmatch(statement.text):
+                base, is_moved = reader - 1, True
+        for number in statement.targets:
+            bases[number] = base
         keys.append((base, is_moved, place))
     return [statements[place] for *_, place in sorted(keys)]
 
@@ -105,12 +106,9 @@ def last_reads(reads: Sequence[tuple[int, ...]], outputs: Iterable[str]) -> dict
     return last | {number: len(reads) for text in outputs for number in references(text)}
 
 
-def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
-    """Yield all that statements assign, inside blocks too."""
-    for statement in statements:
-        yield from statement.targets
-        for _, block in statement.blocks:
-            yield from targets_of(block)
+def targets_of(statements: Iterable[Statement]) -> list[int]:
+    """Return all that statements assign, inside blocks too."""
+    return [number for statement in statements for number in statement.assigns]
 
 
 def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:

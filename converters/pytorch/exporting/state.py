@@ -76,11 +76,16 @@ class Statement:
     is_setting: bool = False
     pattern: str = ""
     reads: tuple[int, ...] = field(init=False)
+    assigns: tuple[int, ...] = field(init=False)
     attributes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the texts apart, those inside blocks too: once for all who read them."""
-        text = self._all_text() if self.blocks else self.text
+        """Take the texts apart, those inside blocks too: once for all who read them. `assigns` are all targets."""
+        text, self.assigns = self.text, self.targets
+        if self.blocks:
+            text = self._all_text()
+            inner = [number for _, block in self.blocks for statement in block for number in statement.assigns]
+            self.assigns = (*self.targets, *inner)
         self.reads = references(text)
         self.attributes = tuple(ATTRIBUTE.findall(text)) if "self." in text else ()
 

@@ -49,7 +49,8 @@ def rules(*fusions: Fusion) -> Rules:
     table: dict[type[Operator], list[Rule]] = {}
     for fusion in fusions:
         for root in fusion.pattern.roots:
-            table.setdefault(root, []).append(Rule(fusion.why, fusion.rewrite))
+            needs = tuple([needs for needs in fusion.pattern.needs if root in needs])
+            table.setdefault(root, []).append(Rule(fusion.why, fusion.rewrite, needs))
     return table
 
 
