@@ -5,11 +5,9 @@ An entry that is no gap any more is an error where all faults are run (`GRAPHIR_
 
 from __future__ import annotations
 
-LOST = "onnxruntime loses what a branch reads behind two Casts, where that is a result of the part too"
 FUSED = "behind onnxruntime's optimiser: a FusedGemm or FusedConv is no pair of the layers that it was made of"
 TRAINING = "behind onnxruntime's optimiser: a normalization in training mode needs the rank of what a FusedGemm gives"
 GAPS: dict[tuple[str, str], str] = {
-    ("control", "through float64"): LOST,
     ("mlp", "BatchNormalization in training mode"): TRAINING,
     ("mlp", "Elu: another alpha"): FUSED,
     ("mlp", "HardSigmoid for Sigmoid"): FUSED,

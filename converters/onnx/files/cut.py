@@ -75,9 +75,15 @@ class CutModel:
         model.functions.extend(self._model.functions)
         part = model.graph
         part.name = graph.name
-        part.node.extend(graph.node[index] for index in sorted(indices))
-        for node in part.node:
-            _rename(node, names)
+        nodes = [graph.node[index] for index in sorted(indices)]
+        # onnxruntime loses what bodies capture of two Casts that undo each other, if the first one reads an input.
+        cast = {node.input[0] for node in nodes if node.op_type == "Cast"}
+        copies = {value: name + self._ending for value, name in names.items() if value in cast}
+        part.node.extend(onnx.helper.make_node("Identity", [names[value]], [copy]) for value, copy in copies.items())
+        read_by_cast = {**names, **copies}
+        for node in nodes:
+            part.node.add().CopyFrom(node)
+            _rename(part.node[-1], read_by_cast if node.op_type == "Cast" else names)
         used = {name for node in part.node for name in _uses(node)}
         part.input.extend(given for given in graph.input if given.name in used)
         part.initializer.extend(tensor for tensor in graph.initializer if tensor.name in used)

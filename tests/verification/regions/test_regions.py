@@ -13,6 +13,7 @@ import pytest
 
 import graphir
 from graphir.converters.onnx.files.cut import CutModel
+from graphir.converters.session import Session
 from graphir.verification.report import VerificationReport
 from graphir.verification.verdict import Verdict
 
@@ -119,6 +120,20 @@ def test_bodies_of_nodes_read_what_is_fed(tmp_path: Path) -> None:
         y, h = session.run(["y", "h"], feeds | {"total": np.array(total, np.float32)})
         assert (y == expected).all()
         assert (h == 1).all()
+
+
+def test_two_casts_of_an_input_that_a_body_captures_run() -> None:
+    """onnxruntime takes such a pair away if the first one reads an input, and loses what bodies read of it."""
+    made = model("""
+        h = Neg(x) wide = Cast<to = 11>(h) c = Cast<to = 1>(wide) again = Cast<to = 11>(h) d = Cast<to = 1>(again)
+        total = ReduceSum<keepdims = 0>(x) flag = Greater(total, low) y = If(flag) <
+            then_branch = t () => (float[2, 8] first) { first = Add(c, d) },
+            else_branch = e () => (float[2, 8] second) { second = Neg(c) }>
+    """, low=np.zeros((), np.float32))
+    fed = {"h": np.full((2, 8), 3, np.float32)}
+    part, names = CutModel(made.SerializeToString()).part(fed, ["y"])
+    (y,) = Session(part.SerializeToString(), optimize=False).run(["y"], {"x": np.ones((2, 8), np.float32), names["h"]: fed["h"]})
+    assert (y == 6).all()
 
 
 def test_a_scatter_that_adds_in_another_order_is_no_cause(tmp_path: Path) -> None:
