@@ -259,6 +259,7 @@ class CutCandidate:
         return session, inputs | {name: fed[value] for value, name in names.items()}, probes
 
 
+MOVING = (Rounding.VIEWS, Rounding.MOVES)
 # Half a unit in the last place of float32: what one addition loses at most.
 LOST_BY_ADDING = 2.0**-24
 
@@ -297,12 +298,20 @@ def unmoved(array: Array, *values: Value) -> Floor:
     no moved input shows.
 
     A sigmoid has units in the last place of 1. A softmax adds up its terms; one after the other, each loses half a unit
-    in the last place of the sum, always in the same direction where they are about alike.
+    in the last place of the sum, always in the same direction where they are about alike. What only moves elements, as
+    a Reshape behind it, gives them with what they lost.
     """
-    operators = [value.producer.op for value in values if value.producer is not None]
-    is_sigmoid = any(isinstance(operator, Sigmoid) for operator in operators)
-    axes = [operator.axis for operator in operators if isinstance(operator, Softmax | LogSoftmax)]
-    terms = max((array.shape[axis] for axis in axes if -array.ndim <= axis < array.ndim), default=0)
+    is_sigmoid, terms = False, 0
+    for value in values:
+        source = value
+        while source.producer is not None and source.producer.op.rounding in MOVING and source.producer.inputs[0]:
+            source = source.producer.inputs[0]
+        operator = None if source.producer is None else source.producer.op
+        is_sigmoid = is_sigmoid or isinstance(operator, Sigmoid)
+        shape = array.shape if source is value else source.shape or ()
+        if isinstance(operator, Softmax | LogSoftmax) and -len(shape) <= operator.axis < len(shape):
+            size = shape[operator.axis]
+            terms = max(terms, size if isinstance(size, int) else 0)
     return Floor(terms * LOST_BY_ADDING / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
 
 

@@ -14,6 +14,7 @@ import pytest
 import graphir
 from graphir.converters.onnx.files.cut import CutModel
 from graphir.converters.session import Session
+from graphir.verification.numbers.compare import NOISE_LEAST
 from graphir.verification.report import VerificationReport
 from graphir.verification.verdict import Verdict
 
@@ -132,8 +133,22 @@ def test_two_casts_of_an_input_that_a_body_captures_run() -> None:
     """, low=np.zeros((), np.float32))
     fed = {"h": np.full((2, 8), 3, np.float32)}
     part, names = CutModel(made.SerializeToString()).part(fed, ["y"])
-    (y,) = Session(part.SerializeToString(), optimize=False).run(["y"], {"x": np.ones((2, 8), np.float32), names["h"]: fed["h"]})
+    feeds = {"x": np.ones((2, 8), np.float32), names["h"]: fed["h"]}
+    (y,) = Session(part.SerializeToString(), optimize=False).run(["y"], feeds)
     assert (y == 6).all()
+
+
+def test_a_softmax_behind_a_reshape_may_add_up_its_terms_one_after_the_other(tmp_path: Path) -> None:
+    """That loses half a unit in the last place of the sum for each term, and what only moves its results keeps it."""
+    header, count = "float[1, 90, 900] x) => (float[1, 90, 900] y", 81000
+    given: dict[str, Any] = {"flat": np.array([1, -1]), "square": np.array([1, 90, 900]), "one": np.array(1)}
+    whole = "f = Reshape(x, flat) s = Softmax(f) y = Reshape(s, square)"
+    parts = """m = ReduceMax<axes = [1, 2]>(x) z = Sub(x, m) e = Exp(z) f = Reshape(e, flat) c = CumSum(f, one)
+        total = Gather<axis = 1>(c, last) y = Div(e, total)"""
+    last = np.full((1, 1), count - 1)
+    report = verified(tmp_path, model(whole, header, **given), model(parts, header, **given, last=last))
+    assert report.verdict is Verdict.NOISE, report
+    assert max(found.relative for found in report.outputs) > NOISE_LEAST
 
 
 def test_a_scatter_that_adds_in_another_order_is_no_cause(tmp_path: Path) -> None:
