@@ -87,7 +87,7 @@ class DecisionKind(StrEnum):
         "folded scale",
         "What scales and shifts channels was multiplied into weights and bias, which rounds otherwise.",
     )
-    FUNCTION_INLINED = "function inlined", "A function of the model's own was replaced by its body."
+    FUNCTION_INLINED = "function inlined", "A function of the model, or what a runtime fused, was replaced by its body."
     FUNCTIONS_INLINED = "functions inlined", "Calls of functions were replaced by their bodies."
     FUSED = "fused", "Nodes became one operator, or fewer, on request: equal in exact arithmetic, rounded otherwise."
     GROUPS = "groups", "How many channels a filter reaches over is not known: it was taken to reach over all."

@@ -5,14 +5,6 @@ An entry that is no gap any more is an error where all faults are run (`GRAPHIR_
 
 from __future__ import annotations
 
-FUSED = "behind onnxruntime's optimiser: a FusedGemm or FusedConv is no pair of the layers that it was made of"
-TRAINING = "behind onnxruntime's optimiser: a normalization in training mode needs the rank of what a FusedGemm gives"
-GAPS: dict[tuple[str, str], str] = {
-    ("mlp", "BatchNormalization in training mode"): TRAINING,
-    ("mlp", "Elu: another alpha"): FUSED,
-    ("mlp", "HardSigmoid for Sigmoid"): FUSED,
-    ("mlp", "Gemm: square weights not transposed"): FUSED,
-    ("mobile", "pads in the order top, bottom, left, right"): FUSED,
-}
+GAPS: dict[tuple[str, str], str] = {}
 
 __all__ = ["GAPS"]

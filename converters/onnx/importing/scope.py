@@ -14,6 +14,7 @@ from graphir.converters.onnx.files.tensors import dense
 from graphir.converters.onnx.importing.attributes import schema_defaults, stated
 from graphir.converters.onnx.importing.context import Direct, ImportFunction, ImportNode
 from graphir.converters.onnx.importing.function_calls import expanded
+from graphir.converters.onnx.importing.fused import unfused
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
 from graphir.converters.onnx.importing.plugged import PluggedNode, PluginImport, plugin_of
 from graphir.converters.onnx.importing.types import believable
@@ -219,6 +220,13 @@ class Scope:
         called = self.importer.functions.find(proto)
         if called is not None:
             self._call(called, proto, name)
+            return
+        parts = unfused(proto, self.importer.fresh_name)
+        if parts:
+            read_as = " and ".join(part.op_type for part in parts)
+            self.decide(DecisionKind.FUNCTION_INLINED, name, f"onnxruntime's {proto.op_type} is {read_as}")
+            for part in parts:
+                self._import(part)
             return
         try:
             opset = self.importer.opset(proto.domain, name)

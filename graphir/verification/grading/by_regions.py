@@ -24,7 +24,6 @@ Results = Mapping[str, Array]
 HIDDEN = "a fusion of onnxruntime hides that, or what is chosen behind it on these inputs"
 WITHIN = "behind it that is less than what many layers of so coarse a type may round"
 MAGNIFIED = "what follows magnifies it, and rounding too"
-GROWS = "a part differs by itself, and in no part behind it by more than rounding, which may grow to this"
 NOT_RUN = "its parts, which would tell, could not be run by themselves"
 
 
@@ -44,9 +43,8 @@ def grade_by_regions(
     """Return the comparisons, those that differ as rounding where the candidate's regions agree.
 
     Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless numbers decide
-    it that they change by rounding only. So does that of random values, and any where a region could not be run. Where
-    regions differ and show in nothing behind them, nothing is proven. Behind a coarse type an output passes where its
-    own region agrees and what this region reads passes too.
+    it that they change by rounding only. So does that of random values, and any where a region could not be run. Behind
+    a coarse type an output passes where its own region agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
     differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
@@ -58,17 +56,18 @@ def grade_by_regions(
         return [_as_not_run(result, judged) if result in differing else result for result in compared]
     regions, judgement = judged
     asked_for = [(one, regions.known.values.get(one.source)) for one in (by_title[result.name] for result in differing)]
-    ends = [one for one, end in asked_for if end not in judgement.hidden and regions.has(end, one.name)]
-    tells, hides = can_judge(bench, sides), bool(judgement.hidden)
-    if judgement.causes or (hides and not tells) or len(ends) < len(differing):
+    ends = [one for one, end in asked_for if regions.has(end, one.name)]
+    if judgement.causes or len(ends) < len(differing):
         moving = [result for result in differing if result.verdict is Verdict.NOT_DETERMINISTIC]
         caused = dict(zip(moving, _behind_causes(regions, judgement, asked, moving, MAGNIFIED), strict=True))
         return [caused.get(result, result) for result in compared]
-    if tells:
-        parts = f"rounding on the way: each of {len(judgement.alone)} parts"
-        note = GROWS if hides else f"{parts} gives the reference's result for its own numbers"
-        passing = _passing_unoptimised(bench, ends, expected)
+    if can_judge(bench, sides):
+        count = len(judgement.alone) - len(judgement.hidden)
+        note = f"rounding on the way: each of {count} parts gives the reference's result for its own numbers"
         twin = replace(bench, candidate=bench.candidate.twin, passing=True)  # it gives inner values with optimisations
+        unoptimised = twin.candidate.run_cached(bench.feeds, [one.name for one in ends])
+        again = replace(bench, passing=True).compare(ends, expected, unoptimised)
+        passing = {result.name for result in again if result.verdict.passes}
         titles = {
             one.title for one in ends
             if one.title not in passing or _passes_before(twin, regions, one, decided=True)
@@ -77,8 +76,13 @@ def grade_by_regions(
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
         passing = {one.name for one in judgement.alone.values() if one.verdict.passes}
         titles = {one.title for one in ends if one.source in passing and _passes_before(bench, regions, one)}
-    verdict = Verdict.NOT_PROVEN if hides else Verdict.NOISE
-    return [_as_rounding(result, note, verdict) if result.name in titles else result for result in compared]
+    return [
+        replace(
+            result, limit=max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit,
+            verdict=Verdict.NOISE, note="; ".join(filter(None, (result.note, note))), place="",
+        ) if result.name in titles else result
+        for result in compared
+    ]  # fmt: skip
 
 
 def look_inside(
@@ -123,24 +127,11 @@ def _behind_causes(
     return graded
 
 
-def _as_rounding(result: Comparison, note: str, verdict: Verdict) -> Comparison:
-    limit = max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit
-    notes = "; ".join(filter(None, (result.note, note)))
-    return replace(result, limit=limit, verdict=verdict, note=notes, place="")
-
-
 def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
     """Return the comparison of a value whose parts could not be run: what rounding moves too far is not proven then."""
     is_open = result.verdict is Verdict.NOT_DETERMINISTIC
     notes = "; ".join(filter(None, (result.note, f"{NOT_RUN}: {refusal.reason}")))
     return replace(result, verdict=Verdict.NOT_PROVEN if is_open else result.verdict, note=notes)
-
-
-def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
-    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
-    results = bench.candidate.twin.run_cached(bench.feeds, [output.name for output in differing])
-    compared = replace(bench, passing=True).compare(differing, expected, results)
-    return {result.name for result in compared if result.verdict.passes}
 
 
 def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bool = False) -> bool:

@@ -19,7 +19,7 @@ from graphir.graph import Node, Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.traits import DecisionTrait
 from graphir.types import TensorType
-from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
+from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change, same
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.layouts import fitted_feeds, order_inside
@@ -56,8 +56,8 @@ class Judgement:
 
     `alone` are the comparisons of each part on the reference's numbers, `causes` the parts that differ, `rewritten`
     those that are written otherwise with the values at which both models agree again, `hidden` those that differ while
-    what reads them agrees, with their own numbers and with the reference's: other inputs may show them. What agrees
-    only because a part chooses others is a cause. Where all that differs was paired by what reads it, that says only
+    outputs are the same with their own numbers and with the reference's: other inputs may show them. What agrees only
+    because a part chooses others is a cause. Where all that differs was paired by what reads it, that says only
     that another value is the pair.
     """
 
@@ -198,7 +198,7 @@ class Regions:
             is_guess = (seen - again).issubset(self._inferred)
             if is_guess or self._is_shift(value):
                 found.rewritten[value] = self._ordered(self._readers[value])
-            elif any(map(self._chooses, again)):
+            elif any(map(self._chooses, again)) or self._changes_ends(value, behind, rewritten):
                 found.causes.append(value)
             else:
                 found.hidden.append(value)
@@ -206,6 +206,16 @@ class Regions:
         for one in seen - again:
             found.rewritten[one] = self._ordered(again)
         return again
+
+    def _changes_ends(self, value: Value, behind: set[Value], rewritten: set[Value]) -> bool:
+        """Return whether outputs are others for the candidate's own number than for the reference's. The same kernels
+        compute both, so that no other order of a sum explains it."""
+        ends = [held for held in behind if self._name[held] in self._ends]
+        own, results = {self._name[held] for held in behind | rewritten}, []
+        for unfed in (own, own - {self._name[value]}):
+            _, fed = self._fed(ends, unfed)
+            results.append(self.cut.run(fed, self._names(ends)))
+        return not all(same(array, results[1][name]) for name, array in results[0].items())
 
     def _chooses(self, value: Value) -> bool:
         """Return whether a part keeps some elements by what it computes, so that it keeps others on other inputs."""

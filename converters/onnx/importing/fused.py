@@ -1,0 +1,45 @@
+"""Operators that onnxruntime's optimiser writes, as the operators of ONNX that it made them of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+DOMAIN = "com.microsoft"
+BASES = {"FusedConv": "Conv", "FusedGemm": "Gemm"}
+# The attributes of each activation, in the order in which FusedConv lists them as `activation_params`. Of Clip, whose
+# bounds are operands, nothing is read.
+ACTIVATIONS = {
+    **dict.fromkeys(("Relu", "Sigmoid", "Tanh", "Softplus", "Softsign"), ()), "LeakyRelu": ("alpha",),
+    "Elu": ("alpha",), "ThresholdedRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Selu": ("alpha", "gamma"),
+}  # fmt: skip
+
+
+def unfused(proto: Any, fresh: Callable[[str], str]) -> list[Any]:
+    """Return the nodes of ONNX that a convolution or a Gemm with an activation stands for, as ContribOperators.md of
+    onnxruntime has it: the sum with a fourth operand comes before the activation. None for any other node, and for one
+    that does not state all that its activation needs.
+
+    What the nodes make on the way, and those that make it, are named by `fresh`.
+    """
+    stated = {attribute.name: attribute for attribute in proto.attribute}
+    kind = stated["activation"].s.decode() if "activation" in stated else ""
+    if proto.domain != DOMAIN or proto.op_type not in BASES or kind not in ACTIVATIONS or len(proto.output) != 1:
+        return []
+    listed = list(stated["activation_params"].floats) if "activation_params" in stated else []
+    listed = listed or [stated[name].f for part in ACTIVATIONS[kind] if (name := f"activation_{part}") in stated]
+    if len(listed) < len(ACTIVATIONS[kind]):
+        return []
+    base, result = BASES[proto.op_type], proto.output[0]
+    nodes = [type(proto)(op_type=base, input=proto.input[:3])]
+    nodes[0].attribute.extend(stated[name] for name in stated if not name.startswith("activation"))
+    nodes += [type(proto)(op_type="Add", input=["", proto.input[3]])] if any(proto.input[3:]) else []
+    nodes += [type(proto)(op_type=kind, name=proto.name, output=[result])]
+    for name, number in zip(ACTIVATIONS[kind], listed, strict=False):
+        nodes[-1].attribute.add(name=name, f=number, type=1)
+    for node, following in pairwise(nodes):
+        node.name = fresh(f"{proto.name or result}_{node.op_type}")
+        node.output.append(fresh(f"{result}_{node.op_type}"))
+        following.input[:] = [node.output[0], *following.input[1:]]
+    return nodes
