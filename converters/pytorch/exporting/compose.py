@@ -35,7 +35,7 @@ from graphir.converters.pytorch.exporting.value_names import (
     value_name,
 )
 from graphir.graph import Value
-from graphir.types import TensorType, format_shape
+from graphir.types import Shape, TensorType
 
 # A statement that is written inside the next one: its own length, that of both, and how many are inside each other.
 LONGEST_INSIDE = 48
@@ -49,6 +49,7 @@ TYPED, UNTYPED = ("F.", "torch."), ("F.max_pool", "F.adaptive_max_pool")
 # Names before an assignment, in characters: more of them have a line each.
 MOST_TARGETS = 50
 USUAL_NAME = 18
+LONGEST_SHAPE = 76
 
 
 class ForwardArgument(NamedTuple):
@@ -111,7 +112,7 @@ class ForwardBody:
             shape = value.type.shape if value is not None and isinstance(value.type, TensorType) else None
             comment = ""
             if shape is not None and shape != shown and len(shape) > 1:
-                comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
+                comment, shown = _shape_text(shape), shape
             comment = comment if self._says_shapes else ""
             if place == len(self._lines) - 1 and self._is_result(statement):
                 result = with_names(text, self._names)
@@ -231,6 +232,15 @@ class ForwardBody:
     def _take(self, number: int, name: str) -> None:
         self._names[number] = name
         self._holders[name] = number
+
+
+def _shape_text(shape: Shape) -> str:
+    """Return a shape for a comment; of a long one each size has an equal part of the line, `?` stands for those that
+    take more."""
+    sizes = [str(dim) for dim in shape]
+    if sum(map(len, sizes)) + 2 * len(sizes) > LONGEST_SHAPE:
+        sizes = [text if len(text) + 2 <= LONGEST_SHAPE // len(sizes) else "?" for text in sizes]
+    return f"({', '.join(sizes)})"
 
 
 def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Line]:

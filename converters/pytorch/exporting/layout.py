@@ -13,7 +13,7 @@ WIDTH = 88
 INDENT = "    "
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 # What stands before the expression of a statement, an operator between two operands, what brackets of a call follow.
-HEADS = re.compile(r"return |[\w., ]+ = |\) = |\) in ")
+HEADS = re.compile(r"return |[\w., ()]+ = |\) in |[)\]}]")
 OPERATORS = re.compile(rf" ({'|'.join(map(re.escape, sorted(LEVELS, key=len, reverse=True)))}) ")
 CALLED = re.compile(r"[\w)\]]")
 
@@ -54,12 +54,15 @@ def _parts(statement: str, depth: int, *, inside: bool, behind: int) -> Iterator
             yield from lines_of(statement[first:end].strip(), depth, inside=True, behind=behind)
         return
     brackets = _last_brackets(statement, start)
-    rest = len(statement) - start + len(INDENT) * (depth + 1)
-    is_wide = start > 0 and rest <= WIDTH and (brackets is None or len(indent) + brackets[0] >= WIDTH)
-    if is_wide and brackets is not None and not places:
-        brackets = _first_brackets(statement, start)
-        is_wide = len(indent) + brackets[0] >= WIDTH
-    if is_wide or (places and (len(places) > 1 or brackets is None or brackets[1] < len(statement) - 1)):
+    if brackets is None:
+        is_wide = start > 0 and len(statement) - start + len(INDENT) * (depth + 1) <= WIDTH
+        is_open = True
+    else:
+        opening = _first_brackets(statement, start)
+        is_wide = start > 0 and len(indent) + opening[0] >= WIDTH
+        is_open = brackets[1] < len(statement) - 1 and opening[0] > start
+        brackets = brackets if len(indent) + brackets[0] < WIDTH else opening
+    if is_wide or (places and (len(places) > 1 or is_open)):
         yield f"{indent}{statement[:start]}("
         yield from lines_of(statement[start:], depth + 1, inside=True)
         yield f"{indent})"
@@ -75,7 +78,7 @@ def _parts(statement: str, depth: int, *, inside: bool, behind: int) -> Iterator
         *others, last = lines_of(part, depth + 1, inside=True, behind=len(comma))
         yield from others
         yield f"{last}{comma}"
-    yield f"{indent}{statement[end:]}"
+    yield from lines_of(statement[end:], depth, behind=behind)
 
 
 def _loosest_operators(statement: str, start: int) -> list[int]:

@@ -64,7 +64,7 @@ def _docstring(export: Export, title: str) -> str:
         lines += ["", f"It is written for {purpose} miss:"]
         lines += [f"- {_safe(decision.node)}: {_safe(decision.text)}" for decision in missing[:MOST_MISSING]]
         lines += [f"- and {len(missing) - MOST_MISSING} more"] if len(missing) > MOST_MISSING else []
-    return '"""' + "\n".join(line[:LONGEST_TITLE] for line in lines) + '\n"""'
+    return '"""' + "\n".join(line[:LONGEST_TITLE].rstrip() for line in lines) + '\n"""'
 
 
 def _safe(text: object) -> str:

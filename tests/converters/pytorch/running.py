@@ -69,6 +69,8 @@ def written_class(graph: Graph) -> tuple[Any, str]:
     module = to_module(graph)
     text = module.text("a test")
     ast.parse(text)
+    untraced = [row["key"] for row in module.names if row["source"] is None]
+    assert not untraced, untraced
     names: dict[str, Any] = {"__file__": "net.py"}
     exec(compile(text, "net.py", "exec"), names)
     net = names["Net"]()

@@ -12,9 +12,15 @@ import numpy as np
 import onnx
 import pytest
 
+from graphir import Graph, TensorType
 from graphir.converters.onnx import from_model
 from graphir.converters.pytorch import to_module
-from tests.converters.pytorch.running import need_torch, run_module
+from graphir.ops.base import Operator
+from graphir.ops.blocks import DepthToSpace, SpaceToDepth
+from graphir.ops.elementwise import Abs
+from graphir.ops.special_functions import Gamma
+from graphir.types import DType, symbol
+from tests.converters.pytorch.running import need_torch, run_module, run_session
 
 make = onnx.helper
 FLOAT = onnx.TensorProto.FLOAT
@@ -102,6 +108,25 @@ def test_no_text_of_a_model_becomes_code(
     found, _ = run_module(graph, [np.ones((2, 3, 4, 4), np.float32)])
     np.testing.assert_array_equal(found[0], np.full((2, 4, 4, 4), 6.0, np.float32))
     assert list(tmp_path.iterdir()) == []
+
+
+FUNCTIONS: dict[str, tuple[Operator, int]] = {
+    "depth_to_space": (DepthToSpace(2), 16), "space_to_depth": (SpaceToDepth(2), 1), "gamma": (Gamma(), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_value_has_the_name_of_a_function_that_is_called_behind_it(name: str) -> None:
+    need_torch()
+    op, channels = FUNCTIONS[name]
+    graph = Graph("net")
+    data = graph.add_input("data", TensorType(DType.FLOAT32, (symbol("N"), channels, 4, 8)))
+    first = graph.add(op, data, name=name)
+    graph.set_outputs([first, graph.add(op, graph.add(Abs(), data), name=f"{name}_again")])
+    feed = np.random.default_rng(0).uniform(1, 2, (2, channels, 4, 8)).astype(np.float32)
+    found, text = run_module(graph, [feed])
+    assert text.count(f"def {name}(") == 1
+    np.testing.assert_allclose(found, run_session(graph, {"data": feed}), rtol=1e-4)
 
 
 def test_what_is_written_is_the_same_each_time() -> None:

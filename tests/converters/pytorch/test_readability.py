@@ -14,7 +14,9 @@ from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Abs, Add, Div, Erf, Mul
 from graphir.ops.linear import MatMul
+from graphir.ops.pooling import AveragePool
 from graphir.ops.reduction import ReduceMean
+from graphir.ops.resize import Resize
 from graphir.ops.shape import Reshape, Transpose
 from graphir.padding import Explicit
 from graphir.types import DType, symbol
@@ -182,3 +184,22 @@ def test_an_axis_that_becomes_two_is_unflattened(shape: tuple[int, ...], call: s
     net = Net()
     net.value = net.graph.add(Reshape(), net.value, net.graph.constant(list(shape), DType.INT64), name="shaped")
     assert f"return {call}" in net.text()
+
+
+def test_sizes_that_are_long_are_left_out_of_comments() -> None:
+    """A decoder that adds what it doubled: each level's size is an expression of that of the one before."""
+    net = Net()
+    height, width = symbol("H"), symbol("W")
+    net.graph = Graph("net")
+    value = net.graph.add_input("data" * 40, TensorType(DType.FLOAT32, (symbol("N"), 4, height, width)))
+    levels = [value]
+    for _ in range(3):
+        levels.append(net.graph.add(AveragePool((2, 2), (2, 2)), levels[-1]))
+    value = levels.pop()
+    while levels:
+        value = net.graph.add(Add(), net.graph.add(Resize(factors=(1.0, 1.0, 2.0, 2.0)), value), levels.pop())
+    net.value = value
+    text = net.text()
+    assert "# (N, 4, ?, ?)" in text
+    assert max(map(len, text.splitlines())) <= 120
+    assert not any(line.endswith(" ") for line in text.splitlines())

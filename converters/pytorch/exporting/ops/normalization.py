@@ -109,8 +109,9 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
         sizes = node.fixed(trailing, node.input(0).name)
         owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
         more = {name: tensor for name, tensor in tensors.items() if name not in owned}
+        sources = {name: node.input(slots[name]) for name in more}
         options = {"eps": eps, "bias": None if "bias" in slots else "False"}
-        layer = node.layer("nn.LayerNorm", [axes_text(sizes)], options, owned=owned, tensors=more)
+        layer = node.layer("nn.LayerNorm", [axes_text(sizes)], options, owned=owned, tensors=more, sources=sources)
         node.emit(f"{layer}({data})")
     else:
         shape = tuple_of(node.size(0, place) for place in range(axis, rank))
@@ -149,9 +150,11 @@ def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     scale = _of_shape(node.weight(1), trailing)
     if scale is not None:
         sizes = node.fixed(trailing, node.input(0).name)
-        owned = {"weight": node.input(1)} if scale is node.weight(1) else {}
-        tensors = {} if owned else {"weight": scale}
-        layer = node.layer("nn.RMSNorm", [axes_text(sizes)], {"eps": eps}, owned=owned, tensors=tensors)
+        given = {"weight": node.input(1)}
+        owned, tensors = (given, {}) if scale is node.weight(1) else ({}, {"weight": scale})
+        layer = node.layer(
+            "nn.RMSNorm", [axes_text(sizes)], {"eps": eps}, owned=owned, tensors=tensors, sources=given
+        )
         node.emit(f"{layer}({data})")
         return
     shape = tuple_of(node.size(0, place) for place in range(axis, rank))
