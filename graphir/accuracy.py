@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,33 +165,24 @@ def measure_accuracy(
     The source is run by its judge, both in a child process. Raises VerificationError if the data do not fit the model,
     and RunEnded where onnxruntime ends that process.
     """
-    return run_in_child(partial(_measured, judge, graph, candidate, labelled, how, forwarded(progress)), how, progress)
 
+    def measured() -> AccuracyReport:
+        name = Path(labelled).name
+        feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
+        for value in graph.inputs:
+            if value.rank is not None and value.rank != feeds[value.name].ndim:
+                given = list(feeds[value.name].shape)
+                raise VerificationError(f"{name}: {value.name} is {given}, but the model's input is {value.type}")
+        with (
+            closing(reference_of(judge, graph, how.memory_budget)) as reference,
+            OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
+        ):
+            output, *counts = compare_accuracy(
+                reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=forwarded(progress)
+            )
+            return AccuracyReport(name, output, len(labels), reference.label, under_test.label, *counts)
 
-def _measured(
-    judge: Judge,
-    graph: Graph,
-    candidate: Graph | PathLike,
-    labelled: PathLike,
-    how: ComparisonOptions,
-    progress: Callable[[str], None] | None,
-) -> AccuracyReport:
-    name = Path(labelled).name
-    feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
-    for value in graph.inputs:
-        if value.rank is not None and value.rank != feeds[value.name].ndim:
-            found = list(feeds[value.name].shape)
-            raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
-    with (
-        closing(reference_of(judge, graph, how.memory_budget)) as reference,
-        OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
-    ):
-        output, before, after, differing = compare_accuracy(
-            reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress
-        )
-        return AccuracyReport(
-            name, output, len(labels), reference.label, under_test.label, before, after, differing
-        )
+    return run_in_child(measured, how, progress)
 
 
 def _fixed_batch(graph: Graph) -> int | None:

@@ -90,30 +90,35 @@ def _open_meta(
     graph = read_graph(meta.get("graph_def", {}), TensorSource(path))
     nodes = {node.name: node for node in graph.nodes}
     wanted = [Endpoint.of(output) for output in outputs or ()]
-    chosen = _choose_signature(meta, path, signature, graph, wanted)
+    stated = _stated_signatures(meta)
+    if stated or signature is not None:
+        chosen = _choose_signature(stated, path, signature, graph)
+    else:
+        chosen = Signature("", {}, {}) if wanted else _infer_signature(graph, path)
     _check_endpoints(chosen, nodes, path)
     wanted += chosen.outputs.values()
     writes = runs_writes(graph, wanted)
-    variables, files = _read_variables(meta, graph, _find_reached(nodes, wanted, controls=True), prefix, path)
+    holders = [node for node in _find_reached(nodes, wanted, controls=True) if node.op in HOLDERS]
+    bundle = Bundle(prefix, path) if holders else None
+    variables = {} if bundle is None else _read_variables(meta, graph, holders, bundle)
+    files = [str(path), *([] if bundle is None else bundle.files)]
     reached = _find_reached(nodes, [*chosen.inputs.values(), *wanted], controls=writes)
     placed, chosen, names = _rename_inputs(reached, chosen)
     subgraph = TFGraph(placed, graph.functions, graph.producer)
-    return TFSource(subgraph, name, chosen, [str(path), *files], variables, names, kind)
+    return TFSource(subgraph, name, chosen, files, variables, names, kind)
 
 
-def _choose_signature(
-    meta: Message, path: Path, wanted: str | None, graph: TFGraph, outputs: Sequence[Endpoint]
-) -> Signature:
-    stated = {
+def _stated_signatures(meta: Message) -> dict[str, Message]:
+    return {
         name: entry
         for name, entry in meta.get("signature_def", {}).items()
         if entry.get("outputs") and not name.startswith("__")
     }
-    known = ", ".join(sorted(stated))
-    if wanted is None and outputs and not stated:
-        return Signature("", {}, {})
-    if wanted is None and not stated:
-        return _infer_signature(graph, path)
+
+
+def _choose_signature(
+    stated: Mapping[str, Message], path: Path, wanted: str | None, graph: TFGraph
+) -> Signature:
     chosen = wanted or (DEFAULT_SIGNATURE if DEFAULT_SIGNATURE in stated else "")
     if not chosen and len({_endpoints(entry) for entry in stated.values()}) == 1:
         chosen = next(iter(stated))
@@ -124,7 +129,8 @@ def _choose_signature(
             f"command line --signature):\n  {lines}"
         )
     if chosen not in stated:
-        raise ImportFailure(f"{path}: there is no signature {chosen!r}; there are: {known or 'none'}")
+        known = ", ".join(sorted(stated)) or "none"
+        raise ImportFailure(f"{path}: there is no signature {chosen!r}; there are: {known}")
     entry = stated[chosen]
     for side in ("inputs", "outputs"):
         nameless = [name for name, info in entry.get(side, {}).items() if not info.get("name")]
@@ -243,13 +249,9 @@ def _rename_inputs(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNo
 
 
 def _read_variables(
-    meta: Message, graph: TFGraph, reached: list[TFNode], prefix: Path, path: Path
-) -> tuple[dict[str, Tensor], list[str]]:
-    """Return the elements of the variables that are needed, by node, and the files that hold them."""
-    holders = [node for node in reached if node.op in HOLDERS]
-    if not holders:
-        return {}, []
-    bundle = Bundle(prefix, path)
+    meta: Message, graph: TFGraph, holders: Sequence[TFNode], bundle: Bundle
+) -> dict[str, Tensor]:
+    """Return the elements of the variables that the bundle has, by node."""
     restored = _find_restores(graph)
     by_object: dict[str, str] | None = None
     tensors: dict[str, Tensor] = {}
@@ -264,7 +266,7 @@ def _read_variables(
         if key in bundle:
             tensors[node.name] = tensor = bundle.tensor(key, part)
             _check_variable(node, tensor, key, bundle)
-    return tensors, bundle.files
+    return tensors
 
 
 def _check_variable(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:

@@ -15,7 +15,7 @@ from graphir.registry.buckets import Bucket, bucket_of_error
 from graphir.registry.opened import extracted, forget, list_archive
 from graphir.registry.sources import EMPTY, ListedModel, ModelSearch
 from graphir.report.cases import Case, Result, first_line, models_suite
-from graphir.report.gaps import NODES_SHOWN, fallbacks_json, fallbacks_line, gaps_json
+from graphir.report.gaps import NODES_SHOWN, CheckReport, fallbacks_json, fallbacks_line, gaps_json
 from graphir.report.registry import skipped_text
 from graphir.report.text import plural, table, wrapped
 from graphir.safety.counted import counted
@@ -108,7 +108,8 @@ def _rows(
                 ]  # fmt: skip
             with extracted(model, scratch) as (path, root):
                 try:
-                    return [_row(model, path, options, stated, console)]
+                    result = checked_model(argparse.Namespace(**{**vars(options), "source": path}), stated, console)
+                    return [_row(model, result)]
                 except GraphirError as error:
                     return [_failure_row(model, error, "" if root is None else str(root))]
     except (GraphirError, MemoryError, OSError) as error:
@@ -121,11 +122,7 @@ def _failure_row(model: ListedModel, error: BaseException, root: str = "") -> Ch
     return CheckedModel(model, bucket=bucket_of_error(error), error=text.replace(root, model.archive) if root else text)
 
 
-def _row(
-    model: ListedModel, path: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
-) -> CheckedModel:
-    single = argparse.Namespace(**{**vars(options), "source": path})
-    result = checked_model(single, stated, console)
+def _row(model: ListedModel, result: CheckReport) -> CheckedModel:
     if result.reading is None:
         return CheckedModel(model, gaps=result.gaps, step=result.step)
     nodes = sum(result.reading.operators.values())

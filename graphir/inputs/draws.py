@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -194,7 +194,7 @@ def drawn(
     table = table_of(value)
     numbers: Array
     if table is not None and (longest is None or table.low == 0):  # lengths less one are rows of an open axis
-        numbers = _rows(generator, value, table, shape, draw, _numbers_met(value, index, draw.other))
+        numbers = _WholeNumbers(generator, shape, draw, _numbers_met(value, index, draw.other)).rows(table, dtype)
     elif longest is not None:
         numbers = _lengths(generator, shape, longest, draw)
     elif dtype is DType.BOOL:
@@ -207,7 +207,8 @@ def drawn(
         if draw.floats == "wide" and value.graph is not None:
             numbers = _beyond(generator, numbers, value.graph.nodes)
     else:
-        numbers = _integers(generator, value, dtype, shape, draw, _numbers_met(value, index, draw.other))
+        met = _numbers_met(value, index, draw.other)
+        numbers = _WholeNumbers(generator, shape, draw, met).integers(role_of(value), dtype)
     return np.asarray(numbers).astype(dtype.numpy())
 
 
@@ -276,57 +277,55 @@ def _beyond(generator: np.random.Generator, numbers: Array, nodes: Collection[No
     return flat.reshape(numbers.shape)
 
 
-def _rows(
-    generator: np.random.Generator, value: Value, table: Table, shape: tuple[int, ...], draw: Draw, met: Sequence[int]
-) -> Array:
-    """Return numbers that tables are looked up with; but for `any` every other one is among the first and last of them,
-    those that are `met` in a comparison, or outside."""
-    dtype = value.dtype or DType.FLOAT32
-    least, most = _span(dtype if dtype.is_integer else DType.INT32, replace(draw, integers="full"))
-    low, high = max(table.low, least), min(table.high, most)
-    numbers: Array = generator.integers(min(low, high), high + 1, shape)
-    if draw.rows != "any":
-        ends = [low, high]
-        if table.guarded:
-            ends += [high + 1, high + 1 + BEYOND, low - 1, low - BEYOND]
-        elif draw.rows == "negative":
-            ends += [low - 1, table.least]
-        inside = [number for number in met if table.guarded or low <= number <= high]
-        chosen = [number for number in (*ends, *inside) if least <= number <= most]
-        numbers = _half(generator, numbers, np.resize(np.asarray(chosen), int(np.prod(shape))).reshape(shape))
-    if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
-        whole = generator.integers(least, most + 1, shape, dtype=np.int64 if least < 0 else np.uint64)
-        numbers = _half(generator, numbers.astype(whole.dtype), whole)
-    return numbers
+class _WholeNumbers(NamedTuple):
+    """What draws whole numbers for one input: `met` are those that the model compares with."""
+
+    generator: np.random.Generator
+    shape: tuple[int, ...]
+    draw: Draw
+    met: Sequence[int]
+
+    def rows(self, table: Table, dtype: DType) -> Array:
+        """Return numbers that tables are looked up with; but for `any` every other one is among the first and last of
+        them, those that are compared with, or outside."""
+        least, most = _span(dtype if dtype.is_integer else DType.INT32, replace(self.draw, integers="full"))
+        low, high = max(table.low, least), min(table.high, most)
+        numbers: Array = self.generator.integers(min(low, high), high + 1, self.shape)
+        if self.draw.rows != "any":
+            ends = [low, high]
+            if table.guarded:
+                ends += [high + 1, high + 1 + BEYOND, low - 1, low - BEYOND]
+            elif self.draw.rows == "negative":
+                ends += [low - 1, table.least]
+            inside = [number for number in self.met if table.guarded or low <= number <= high]
+            chosen = [number for number in (*ends, *inside) if least <= number <= most]
+            others = np.resize(np.asarray(chosen), int(np.prod(self.shape))).reshape(self.shape)
+            numbers = _half(self.generator, numbers, others)
+        if table.guarded and self.draw.integers == "full":  # what is led back into the table may be a number elsewhere
+            whole = self.generator.integers(least, most + 1, self.shape, dtype=np.int64 if least < 0 else np.uint64)
+            numbers = _half(self.generator, numbers.astype(whole.dtype), whole)
+        return numbers
+
+    def integers(self, role: Role, dtype: DType) -> Array:
+        """Return numbers for an input in this role."""
+        least = 1 if role is Role.DIVISOR else 0
+        if self.draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
+            return self.generator.integers(least, SMALL, self.shape)
+        if role is Role.INDEX:  # small, so that what is computed of it may lie in a table
+            return self.generator.integers(0 if dtype.value.startswith("uint") else -SMALL, SMALL, self.shape)
+        lowest, highest = _span(dtype, WIDE)
+        met = [number for number in self.met if max(lowest, least or lowest) <= number <= highest]
+        if self.draw.integers == "mask":
+            return _among(self.generator, self.generator.integers(least, 2, self.shape), met[::-1])
+        low, high = _span(dtype, self.draw)
+        numbers: Array = self.generator.integers(low, high + 1, self.shape, dtype=np.int64 if low < 0 else np.uint64)
+        numbers = np.where(numbers == 0, 1, numbers) if role is Role.DIVISOR else numbers
+        return _among(self.generator, numbers, met) if self.draw.integers == "signed" else numbers
 
 
 def _half(generator: np.random.Generator, numbers: Array, others: Array) -> Array:
     """Return the numbers, about every other one of them replaced."""
     return np.where(generator.integers(0, 2, numbers.shape) == 1, numbers, others)
-
-
-def _integers(
-    generator: np.random.Generator,
-    value: Value,
-    dtype: DType,
-    shape: tuple[int, ...],
-    draw: Draw,
-    met: Sequence[int],
-) -> Array:
-    role = role_of(value)
-    least = 1 if role is Role.DIVISOR else 0
-    if draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
-        return generator.integers(least, SMALL, shape)
-    if role is Role.INDEX:  # small, so that what is computed of it may lie in a table
-        return generator.integers(0 if dtype.value.startswith("uint") else -SMALL, SMALL, shape)
-    lowest, highest = _span(dtype, WIDE)
-    met = [number for number in met if max(lowest, least or lowest) <= number <= highest]
-    if draw.integers == "mask":
-        return _among(generator, generator.integers(least, 2, shape), met[::-1])
-    low, high = _span(dtype, draw)
-    numbers: Array = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
-    numbers = np.where(numbers == 0, 1, numbers) if role is Role.DIVISOR else numbers
-    return _among(generator, numbers, met) if draw.integers == "signed" else numbers
 
 
 def _among(generator: np.random.Generator, numbers: Array, met: Sequence[int]) -> Array:

@@ -17,7 +17,7 @@ from graphir.graph import Graph
 from graphir.structure.state import state_of
 from graphir.types import DType
 
-from .draws import DRAWS, NORMAL, Draw, make_feeds
+from .draws import DRAWS, NORMAL, make_feeds
 from .roles import order_sensitive, table_of
 from .sizes import BATCHES, OpenSizes, Shapes, stated_sizes
 
@@ -100,13 +100,26 @@ def drawn_sets(
     draws = {name: replace(draw, integers="mask") if is_opaque else draw for name, draw in DRAWS.items()}
     sizes = OpenSizes(graph, stated_sizes(graph, other or {}))
 
-    def sets(light: bool) -> list[FeedSet]:
-        return [
-            _drawn(graph, seed + list(DRAWS).index(name), sizes, replace(draws[name], other=candidate()), light)
-            for name in names
-        ]
+    def drawn_set(name: str, light: bool) -> FeedSet:
+        draw = replace(draws[name], other=candidate())
+        shapes: list[Shapes | None] = [None]
+        if draw.name == "edges" or (light and draw.name != NORMAL.name):
+            shapes = [*sizes.others(light=light), None]
+        elif draw.name in BATCHES:
+            shapes = [*sizes.of_batch(BATCHES[draw.name]), None]
+        if draw.floats == "mask" and order_sensitive(graph):
+            draw = replace(draw, floats="normal")
+        plain = replace(draw, integers="small", rows="any")
+        attempts = [(draw, chosen) for chosen in (*shapes, *sizes.larger)]
+        if draw.rows == "edges" and opset_of_source(graph) is not None and _has_whole_numbers(graph):
+            attempts = [(replace(draw, rows="negative"), chosen) for chosen in shapes] + attempts
+        if _has_whole_numbers(graph) and draw != plain:
+            attempts += [(plain, chosen) for chosen in (None, *sizes.larger)]
+        make = partial(make_feeds, graph, seed=seed + list(DRAWS).index(name), sizes=sizes)
+        makers = [partial(make, shapes=chosen, draw=how) for how, chosen in attempts]
+        return FeedSet(draw.name, tuple(makers), stretched=draw.floats == "wide")
 
-    return sets
+    return lambda light: [drawn_set(name, light) for name in names]
 
 
 def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:
@@ -116,24 +129,6 @@ def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[s
         return []
     shown = ", ".join(f"{name} = {size}" for name, size in settled.items())
     return [f"the candidate takes {shown} only, which the reference leaves open: other sizes were not compared"]
-
-
-def _drawn(graph: Graph, seed: int, sizes: OpenSizes, draw: Draw, light: bool) -> FeedSet:
-    shapes: list[Shapes | None] = [None]
-    if draw.name == "edges" or (light and draw.name != NORMAL.name):
-        shapes = [*sizes.others(light=light), None]
-    elif draw.name in BATCHES:
-        shapes = [*sizes.of_batch(BATCHES[draw.name]), None]
-    if draw.floats == "mask" and order_sensitive(graph):
-        draw = replace(draw, floats="normal")
-    plain = replace(draw, integers="small", rows="any")
-    attempts = [(draw, chosen) for chosen in (*shapes, *sizes.larger)]
-    if draw.rows == "edges" and opset_of_source(graph) is not None and _has_whole_numbers(graph):
-        attempts = [(replace(draw, rows="negative"), chosen) for chosen in shapes] + attempts
-    if _has_whole_numbers(graph) and draw != plain:
-        attempts += [(plain, chosen) for chosen in (None, *sizes.larger)]
-    makers = [partial(make_feeds, graph, seed=seed, sizes=sizes, shapes=chosen, draw=how) for how, chosen in attempts]
-    return FeedSet(draw.name, tuple(makers), stretched=draw.floats == "wide")
 
 
 def _has_whole_numbers(graph: Graph) -> bool:

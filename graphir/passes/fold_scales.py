@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
@@ -61,7 +61,7 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
     if use is None or not isinstance(use[0].op, kinds):
         return None
     user, slot = use
-    affine = _affine(user, slot, rank, axis, channels)
+    affine = _affine(user, slot, _Channels(channels, axis, rank))
     operands = None if affine is None else _operands(graph, node, *affine)
     if operands is None:
         return None
@@ -117,14 +117,22 @@ def _channels(node: Node) -> int | None:
     return shape[0]
 
 
+class _Channels(NamedTuple):
+    """How many channels a tensor has, on which axis, and its rank."""
+
+    channels: int
+    axis: int
+    rank: int
+
+
 def _affine(
-    user: Node, slot: int, rank: int, axis: int, channels: int
+    user: Node, slot: int, channels: _Channels
 ) -> tuple[Value | Callable[[], Any] | None, Callable[[], Any] | None] | None:
     """Scale and shift of each channel, as functions that give float64 vectors, None for none of it."""
     op = user.op
     if isinstance(op, BatchNormalization):
         tensors = [value.tensor if value is not None and value.producer is None else None for value in user.inputs[1:5]]
-        if slot != 0 or axis != 1 or any(tensor is None for tensor in tensors):
+        if slot != 0 or channels.axis != 1 or any(tensor is None for tensor in tensors):
             return None
         gamma, beta, mean, variance = (_as_double(tensor) for tensor in tensors if tensor is not None)
         epsilon = op.epsilon
@@ -138,7 +146,7 @@ def _affine(
         return None
     if isinstance(op, Div | Sub) and slot != 0:
         return None
-    vector = _vector(other.tensor, rank, axis, channels)
+    vector = _vector(other.tensor, channels)
     if vector is None:
         return None
     if isinstance(op, Mul):
@@ -152,12 +160,13 @@ def _as_double(tensor: Tensor) -> Callable[[], Any]:
     return lambda: tensor.numpy().astype("float64").reshape(-1)
 
 
-def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[], Any] | None:
+def _vector(tensor: Tensor, channels: _Channels) -> Callable[[], Any] | None:
     """Return one number for each channel if the tensor broadcasts along nothing but channels."""
+    count, axis, rank = channels
     shape = (1,) * (rank - len(tensor.shape)) + tensor.shape
     if len(shape) != rank or not tensor.dtype.is_float:
         return None
-    if any(size != 1 for index, size in enumerate(shape) if index != axis) or shape[axis] not in (1, channels):
+    if any(size != 1 for index, size in enumerate(shape) if index != axis) or shape[axis] not in (1, count):
         return None
 
     def read() -> Any:
@@ -165,7 +174,7 @@ def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[],
 
         with np.errstate(invalid="ignore"):  # a NaN that signals stays one
             wide = tensor.numpy().astype(np.float64)
-        return np.broadcast_to(wide.reshape(-1), (channels,))
+        return np.broadcast_to(wide.reshape(-1), (count,))
 
     return read
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +131,9 @@ def quantize_model(
     if how.accuracy is not None:  # what is wrong with it shows before the work
         split_labels(read_npz(how.accuracy), [value.name for value in model.graph.inputs], str(how.accuracy))
     with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
-        work = _Work(model.graph, Path(folder), how, feeds, forwarded(tell) or tell)
-        report = run_in_child(partial(work.report, os.fspath(source), os.fspath(target)), ComparisonOptions(), tell)
+        paths = os.fspath(source), os.fspath(target)
+        work = _Work(*paths, model.graph, Path(folder), how, feeds, forwarded(tell) or tell)
+        report = run_in_child(work.report, ComparisonOptions(), tell)
         if report.reached or how.keep_best:
             with replacing(target) as (file,), open(work.best, "rb") as best:
                 shutil.copyfileobj(best, file)
@@ -191,6 +191,8 @@ def fewest_kept(count: int, passes: Callable[[int], bool]) -> int | None:
 class _Work:
     """One quantization: its files are in a folder of its own."""
 
+    source: str
+    target: str
     graph: Graph
     folder: Path
     how: QuantizeOptions
@@ -210,7 +212,7 @@ class _Work:
         """Return the path of the model that is to be written."""
         return self.folder / "best.onnx"
 
-    def report(self, source: str, target: str) -> QuantizationReport:
+    def report(self) -> QuantizationReport:
         """Do all of it, but for writing the target."""
         how = self.how
         self.tell("writing the float model")
@@ -239,9 +241,8 @@ class _Work:
         ranking = LayerRanking(reference, quantized, samples.measured)
         self.ranked_on, ranked = ranking.samples, ranking.rank(layers)
         kept = self._choose(ranked, excluded, samples)
-        best = self.trials[kept]
         left = self._left(reference, ranked, kept, excluded)
-        return self._reported(source, target, samples, ranked, best, left)
+        return self._reported(samples, ranked, self.trials[kept], left)
 
     def _excluded(self, names: Sequence[str]) -> set[str]:
         """Return the nodes that match what stays float. Raises ExportFailure for what no node matches."""
@@ -310,13 +311,12 @@ class _Work:
         return [LeftFloat(tuple(names), operator, why) for (why, operator), names in sorted(groups.items())]
 
     def _reported(
-        self, source: str, target: str, samples: Samples, ranked: Sequence[QuantizedLayer], best: Trial,
-        left: Sequence[LeftFloat],
-    ) -> QuantizationReport:  # fmt: skip
+        self, samples: Samples, ranked: Sequence[QuantizedLayer], best: Trial, left: Sequence[LeftFloat]
+    ) -> QuantizationReport:
         self.tell("timing")
         file = describe_quantized(self.best)
         return QuantizationReport(
-            source=source, target=target, kind=self.how.kind, precision=self.how.precision, opset=file.opset,
+            source=self.source, target=self.target, kind=self.how.kind, precision=self.how.precision, opset=file.opset,
             oldest=file.onnxruntime, own_operators=[name for name in file.operators if "." in name],
             sizes=(self.reference.stat().st_size, self.best.stat().st_size), error=best.error,
             error_on=samples.where, ranked_on=self.ranked_on,

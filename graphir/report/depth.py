@@ -53,6 +53,7 @@ FRAMES = (PlotFrame("broad", 1000.0, 300.0, 300), PlotFrame("slim", 360.0, 240.0
 
 # From so many points per unit of width on they are drawn small.
 CROWDED = 0.12
+NOT_BY_TAB = ' tabindex="-1"'
 
 
 def depth_svg(layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]) -> str:
@@ -84,7 +85,8 @@ def _picture(
         layer = layers[index]
         look = "rewritten" if layer.name in rewritten else layer.verdict.css_class
         at = across[index], frame.y_of(layer.relative)
-        points.append(_point(layer, at, look, rows.get(index), index in reached))
+        target = f'href="#{rows[index]}"{"" if index in reached else NOT_BY_TAB}' if index in rows else ""
+        points.append(_point(layer, at, look, target))
     look = f"{frame.name} many" if len(shown) > CROWDED * frame.width else frame.name
     label = f"the relative difference of {len(layers)} layers, from the first to the last"
     return (
@@ -122,13 +124,13 @@ def _line(kind: str, points: Sequence[tuple[float, float]], least: float, frame:
     return f'<path class="{kind}" d="{"".join(path)}"/>' if path else ""
 
 
-def _point(layer: Comparison, at: tuple[float, float], look: str, row: str | None, is_reached: bool) -> str:
+def _point(layer: Comparison, at: tuple[float, float], look: str, target: str) -> str:
+    """Return a dot, a link where there is a `target`."""
     said = f"{layer.name}: {layer.verdict}, {describe_difference(layer)}"
     dot = f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4"><title>{escape(said)}</title></circle>'
-    if row is None:
+    if not target:
         return f'<g class="{look}">{dot}</g>'
-    index = "" if is_reached else ' tabindex="-1"'
-    return f'<a class="{look}" href="#{row}"{index} aria-label="{escape(said)}">{dot}</a>'
+    return f'<a class="{look}" {target} aria-label="{escape(said)}">{dot}</a>'
 
 
 def _axes(count: int, frame: PlotFrame) -> str:

@@ -91,12 +91,14 @@ def write_quantized(path: Path, target: Path, how: Precision, kept: Collection[s
     `measure_ranges`, which a static model needs."""
     names = sorted({*kept, *(f"{name}{PRODUCT_OF_GEMM}" for name in kept)})
     with _refusals("cannot be quantized"):
-        {"static": _write_static, "dynamic": _write_dynamic, "int4": _write_int4}[how.kind](
-            path, target, how, names, ranges
-        )
+        if how.kind == "dynamic":
+            _write_dynamic(path, target, how, names)
+        else:
+            quantizer = _static(path, how, names, ranges) if how.kind == "static" else _int4(path, how, names)
+            quantizer.model.save_model_to_file(str(target), False)
 
 
-def _write_static(path: Path, target: Path, how: Precision, kept: list[str], ranges: Any) -> None:
+def _static(path: Path, how: Precision, kept: list[str], ranges: Any) -> Any:
     from onnxruntime.quantization import QDQQuantizer, QuantType
     from onnxruntime.quantization.quant_utils import load_model_with_shape_infer
 
@@ -105,10 +107,10 @@ def _write_static(path: Path, target: Path, how: Precision, kept: list[str], ran
         QuantType[ACTIVATIONS[how.activations]], copy.deepcopy(ranges), [], kept, _static_operators(), {},
     )  # fmt: skip
     quantizer.quantize_model()
-    quantizer.model.save_model_to_file(str(target), False)
+    return quantizer
 
 
-def _write_dynamic(path: Path, target: Path, how: Precision, kept: list[str], _: Any) -> None:
+def _write_dynamic(path: Path, target: Path, how: Precision, kept: list[str]) -> None:
     from onnxruntime.quantization import quantize_dynamic
     from onnxruntime.quantization.registry import IntegerOpsRegistry
 
@@ -118,13 +120,13 @@ def _write_dynamic(path: Path, target: Path, how: Precision, kept: list[str], _:
     )  # fmt: skip
 
 
-def _write_int4(path: Path, target: Path, how: Precision, kept: list[str], _: Any) -> None:
+def _int4(path: Path, how: Precision, kept: list[str]) -> Any:
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
     quantizer = MatMulNBitsQuantizer(str(path), block_size=how.block_size, is_symmetric=True, nodes_to_exclude=kept)
     quantizer.model.replace_gemm_with_matmul()
     quantizer.process()
-    quantizer.model.save_model_to_file(str(target), False)
+    return quantizer
 
 
 def _static_operators() -> list[str]:

@@ -87,7 +87,7 @@ class OnnxSession:
         self._turn = TURN if chosen[0].row.runs_in_turn else nullcontext()
         self.computed: tuple[str, ...] = ()
         self._subject = current_subject()
-        self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
+        self._nodes = _runs_alone(runtime, options, source) if is_traced() else None
         self._start = partial(_start_session, runtime, source, options, chosen, providers == "auto")
         self._started: Any = None
         try:
@@ -385,15 +385,20 @@ def _open(runtime: Any, source: str | bytes, options: Any, providers: Sequence[A
     return runtime.InferenceSession(source, options, providers=providers, enable_fallback=0)
 
 
-def _run_alone(
-    runtime: Any, options: Any, model: str | bytes, feeds: Mapping[str, Any], tell: Callable[[str], None]
-) -> None:
-    """Run the nodes of a model one by one; see `run_nodes`."""
-    from .node_by_node import run_nodes
+def _runs_alone(
+    runtime: Any, options: Any, model: str | bytes
+) -> Callable[[Mapping[str, Any], Callable[[str], None]], None]:
+    """Return what runs the nodes of a model one by one; see `run_nodes`."""
 
-    if not isinstance(model, bytes):
-        options.add_session_config_entry(EXTERNAL_FOLDER, os.path.dirname(os.path.abspath(model)))
-    run_nodes(model, feeds, partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]]), tell)
+    def run(feeds: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+        from .node_by_node import run_nodes
+
+        if not isinstance(model, bytes):
+            options.add_session_config_entry(EXTERNAL_FOLDER, os.path.dirname(os.path.abspath(model)))
+        session = partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]])
+        run_nodes(model, feeds, session, tell)
+
+    return run
 
 
 __all__ = ["PROVIDERS", "OnnxSession", "import_onnxruntime", "provider_names"]

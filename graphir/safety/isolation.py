@@ -210,7 +210,8 @@ class _Run:
         if not process:
             ours.close()
             os.close(other_end)
-            _be_child(function, _Child(theirs, self._traced), self._caps, folder, lifeline)
+            tempfile.tempdir = folder
+            _be_child(function, _Child(theirs, self._traced), self._caps, lifeline)
         status = None
         try:
             theirs.close()
@@ -268,7 +269,7 @@ def _fork() -> int:
         return os.fork()
 
 
-def _be_child(function: Callable[[], object], child: _Child, caps: Caps, folder: str, lifeline: int) -> None:
+def _be_child(function: Callable[[], object], child: _Child, caps: Caps, lifeline: int) -> None:
     """Run the function and say what came of it; this process ends here."""
     global _child
     # A session of onnxruntime that goes waits for its threads, and a child has none of those of its parent: what was
@@ -277,7 +278,6 @@ def _be_child(function: Callable[[], object], child: _Child, caps: Caps, folder:
     try:
         threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
         _limit(caps)
-        tempfile.tempdir = folder
         _child = child
         forward_files(lambda path, how: child.say("file", path, how))
         try:

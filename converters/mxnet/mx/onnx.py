@@ -9,7 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,12 +65,12 @@ def export_model(
     tensors = _parameters(params)
     stated = _one_of("in_shapes", in_shapes, "input_shape", input_shape)
     types = in_types if input_type is None else input_type
-    inputs, labels = _open_variables(symbol, tensors)
-    shapes = _bind_shapes(inputs, labels, stated, dynamic, dynamic_input_shapes)
-    dtypes = _bind_types(inputs, labels, types)
+    variables = _open_variables(symbol, tensors)
+    shapes = _bind_shapes(variables, stated, dynamic, dynamic_input_shapes)
+    dtypes = _bind_types(variables, types)
     source = MXNetSource(symbol, tensors, name="mxnet_converted_model")
     try:
-        kept = {name: dtype for name, dtype in dtypes.items() if name not in labels or name in (shapes or {})}
+        kept = {name: dtype for name, dtype in dtypes.items() if name not in variables.labels or name in (shapes or {})}
         graph = source.to_graph(shapes, dtypes=kept, keep_given=True)
     except GraphirError as error:
         if dynamic:
@@ -119,8 +119,14 @@ def _one_of(name: str, value: Any, old_name: str, old_value: Any) -> Any:
     return value if old_value is None else old_value
 
 
-def _open_variables(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> tuple[list[str], list[str]]:
+class _OpenVariables(NamedTuple):
     """Inputs without a parameter in MXNet's order, and which of them are nothing but labels of losses."""
+
+    names: list[str]
+    labels: list[str]
+
+
+def _open_variables(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> _OpenVariables:
     read: set[int] = set()
     for node in symbol.nodes:
         operands = node.inputs[:1] if node.op in LOSS_HEADS else node.inputs
@@ -128,21 +134,21 @@ def _open_variables(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> tuple[l
     read.update(index for index, _ in symbol.heads)
     used = {symbol.nodes[index].name for index in read if symbol.nodes[index].op == VARIABLE}
     names = [name for name in dict.fromkeys(symbol.variable_names()) if name not in tensors]
-    return names, [name for name in names if name not in used]
+    return _OpenVariables(names, [name for name in names if name not in used])
 
 
 def _bind_shapes(
-    inputs: list[str], labels: list[str], stated: Any, dynamic: bool, dynamic_shapes: Any
+    variables: _OpenVariables, stated: Any, dynamic: bool, dynamic_shapes: Any
 ) -> dict[str, Shape] | None:
     """Return the shape of each input by name; None if none was given."""
-    fixed = None if stated is None else _per_input("in_shapes", _shape_list(stated), inputs, labels)
+    fixed = None if stated is None else _per_input("in_shapes", _shape_list(stated), variables)
     if not dynamic:
         if dynamic_shapes is not None:
             raise ImportFailure("dynamic_input_shapes is given, but dynamic is not True")
         return fixed
     if dynamic_shapes is None:
         return None if fixed is None else {name: (None,) * len(shape) for name, shape in fixed.items()}
-    shapes = _per_input("dynamic_input_shapes", _shape_list(dynamic_shapes), inputs, labels)
+    shapes = _per_input("dynamic_input_shapes", _shape_list(dynamic_shapes), variables)
     for name, shape in shapes.items():
         example = shape if fixed is None else fixed.get(name, shape)
         fits = len(shape) == len(example) and all(
@@ -169,8 +175,9 @@ def _shape_list(stated: Any) -> list[Shape]:
     return shapes
 
 
-def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[str]) -> dict[str, Any]:
+def _per_input(what: str, given: Sequence[Any], variables: _OpenVariables) -> dict[str, Any]:
     """Return what was given by name of the input that it is for, with entries for labels or without."""
+    inputs, labels = variables
     wanted = [name for name in inputs if name not in labels]
     if len(given) == len(inputs):
         return dict(zip(inputs, given, strict=True))
@@ -183,11 +190,11 @@ def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[
     )
 
 
-def _bind_types(inputs: list[str], labels: list[str], types: Any) -> dict[str, str]:
+def _bind_types(variables: _OpenVariables, types: Any) -> dict[str, str]:
     """Return the dtype of each input by name. Raises ImportFailure for what is none."""
-    stated = types if isinstance(types, list | tuple) else [types] * len(inputs)
+    stated = types if isinstance(types, list | tuple) else [types] * len(variables.names)
     try:
-        return {name: np.dtype(type_).name for name, type_ in _per_input("in_types", stated, inputs, labels).items()}
+        return {name: np.dtype(type_).name for name, type_ in _per_input("in_types", stated, variables).items()}
     except TypeError as error:
         raise ImportFailure(f"in_types is {types!r}: {error}") from error
 

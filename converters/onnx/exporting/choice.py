@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.exporting.context import Casts, Export
@@ -35,7 +35,12 @@ def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str,
         if plan is RUNS:
             export.nodes.append(node)
         elif export.casts is Casts.ANY:
-            _run(export, node, plan, types, source)
+            for kind, text in _choices(export, node, plan, types):
+                export.note(kind, text, source)
+            if plan.wide:
+                _cast_around(export, node, plan, types, source)
+            else:
+                export.nodes.append(node)
         elif export.casts is Casts.EXACT and plan.wide and not plan.rounding:
             _cast_around(export, node, plan, types, source)
         else:
@@ -50,7 +55,10 @@ def _without_kernel(node: OnnxNode, plan: NodePlan, types: Mapping[str, str]) ->
     return f"{what}; it stays as the model has it"
 
 
-def _run(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str], source: str) -> None:
+def _choices(
+    export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str]
+) -> Iterator[tuple[DecisionKind, str]]:
+    """Yield what a node's kernels cost. Raises Refusal where it has none."""
     if plan.missing:
         types_of([node], types, export.opset)  # raises the reason if ONNX itself has no such type
     if plan.missing and not plan.whole:
@@ -58,25 +66,13 @@ def _run(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str
     if plan.missing:
         if not export.has_chosen_opset:
             raise Refusal(f"{plan.missing}; a stated opset (--opset) writes it for another runtime all the same")
-        export.note(
-            DecisionKind.NO_KERNEL,
-            f"{plan.missing}: it opens the file at no opset that has this {node.op_type}",
-            source,
-        )
-        export.nodes.append(node)
-        return
+        text = f"{plan.missing}: it opens the file at no opset that has this {node.op_type}"
+        yield DecisionKind.NO_KERNEL, text
     if plan.only:
-        export.note(
-            DecisionKind.RUNTIME,
-            f"{node.op_type} needs onnxruntime {plan.only} or newer: older ones have no kernel for it",
-            source,
-        )
+        text = f"{node.op_type} needs onnxruntime {plan.only} or newer: older ones have no kernel for it"
+        yield DecisionKind.RUNTIME, text
     if plan.rounding:
-        export.note(DecisionKind.DTYPE, f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}", source)
-    if plan.wide:
-        _cast_around(export, node, plan, types, source)
-    else:
-        export.nodes.append(node)
+        yield DecisionKind.DTYPE, f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}"
 
 
 def _cast_around(export: Export, node: OnnxNode, plan: NodePlan, types: Mapping[str, str], source: str) -> None:

@@ -29,6 +29,8 @@ class NodePlan:
 
 
 RUNS = NodePlan()
+# The types of operands and of results in order: None where one is absent, "" where it is not known.
+_Texts = tuple[tuple[str | None, ...], tuple[str | None, ...]]
 
 
 def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> NodePlan:
@@ -42,50 +44,19 @@ def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> NodePlan:
     texts = tuple([types.get(name, "") if name else None for name in node.inputs])
     results = tuple([types.get(name, "") if name else None for name in node.outputs])
     nearest = node.attributes.get("mode", "nearest") in ("nearest", b"nearest")
-    return _plan_of_types(node.op_type, opset, texts, results, nearest)
+    return _plan_of_types(node.op_type, opset, (texts, results), nearest)
 
 
 @cache
-def _plan_of_types(
-    op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
-) -> NodePlan:
-    """Return the plan by the types of operands and results in order; None where one is absent, "" where it is not
-    known."""
-    schema = signature(op_type, opset)
-    if schema is None or not opening(opset):
+def _plan_of_types(op_type: str, opset: int, texts: _Texts, nearest: bool) -> NodePlan:
+    """Return the plan by the types of operands and results."""
+    schema, everywhere = signature(op_type, opset), opening(opset)
+    if schema is None or not everywhere:
         return RUNS
-    bound: dict[str, str] = {}
-    mixed: dict[str, str] = {}
-    for formals, actuals in ((schema.inputs, texts), (schema.outputs, results)):
-        for slot, whole in enumerate(actuals if formals else ()):
-            formal, text = formals[min(slot, len(formals) - 1)], element(whole or "")
-            if not text:
-                continue
-            if {text, bound.get(formal.variable, text)} == {"int32", "int64"}:
-                mixed[formal.variable] = "int64"
-            bound[formal.name] = text
-            if formal.variable:
-                bound[formal.variable] = text
+    types, mixed = _bound_types(schema, texts)
     if mixed:
         return NodePlan(mixed)
-    return _plan(op_type, opset, bound, "tensor(float16)" in texts, nearest)
-
-
-@cache
-def opening(opset: int) -> tuple[Release, ...]:
-    """Return the releases that open files of an opset."""
-    return tuple(release for release in releases() if release.opset >= opset)
-
-
-def element(text: str) -> str:
-    """`float` for `tensor(float)`; other types as they are."""
-    return text[7:-1] if text.startswith("tensor(") else text
-
-
-def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> NodePlan:
-    schema = signature(op_type, opset)
-    assert schema is not None
-    everywhere = opening(opset)
+    halves = "tensor(float16)" in texts[0]
     newest = everywhere[-1]
     by_age = [(everywhere[start:], everywhere[start].number if start else "") for start in range(len(everywhere))]
 
@@ -109,6 +80,34 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
     return NodePlan(
         missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole
     )
+
+
+def _bound_types(schema: OperatorSignature, texts: _Texts) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the types by operand and type variable, and int64 for the variables of operands of int32 and int64."""
+    bound: dict[str, str] = {}
+    mixed: dict[str, str] = {}
+    for formals, actuals in zip((schema.inputs, schema.outputs), texts, strict=True):
+        for slot, whole in enumerate(actuals if formals else ()):
+            formal, text = formals[min(slot, len(formals) - 1)], element(whole or "")
+            if not text:
+                continue
+            if {text, bound.get(formal.variable, text)} == {"int32", "int64"}:
+                mixed[formal.variable] = "int64"
+            bound[formal.name] = text
+            if formal.variable:
+                bound[formal.variable] = text
+    return bound, mixed
+
+
+@cache
+def opening(opset: int) -> tuple[Release, ...]:
+    """Return the releases that open files of an opset."""
+    return tuple(release for release in releases() if release.opset >= opset)
+
+
+def element(text: str) -> str:
+    """`float` for `tensor(float)`; other types as they are."""
+    return text[7:-1] if text.startswith("tensor(") else text
 
 
 def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema: OperatorSignature) -> dict[str, str]:

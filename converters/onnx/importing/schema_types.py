@@ -25,7 +25,7 @@ def inferred_types(
 
     What onnx refuses to infer is `ANYTHING` too: whether the node is valid is for whoever runs it to say.
     """
-    types = _infer_by_schema(domain, op_type, opset, attributes, operands, results)
+    types = _infer_by_schema((op_type, opset, domain), attributes, operands, results)
     rules = _result_rules().get(domain, {}).get(op_type, ())
     return tuple([
         _by_rule(rules[slot], operands) if type_ == ANYTHING and slot < len(rules) else type_
@@ -48,15 +48,15 @@ def _by_rule(rule: int | str | None, operands: Sequence[Type | None]) -> Type:
 
 
 def _infer_by_schema(
-    domain: str, op_type: str, opset: int, attributes: Sequence[Any], operands: Sequence[Type | None], results: int
+    key: tuple[str, int, str], attributes: Sequence[Any], operands: Sequence[Type | None], results: int
 ) -> tuple[Type, ...]:
     import onnx
     import onnx.shape_inference
 
     unknown = (ANYTHING,) * results
-    if not onnx.defs.has(op_type, opset, domain):
+    if not onnx.defs.has(*key):
         return unknown
-    schema = onnx.defs.get_schema(op_type, opset, domain)
+    schema, (op_type, opset, domain) = onnx.defs.get_schema(*key), key
     names = ["" if operand is None else f"operand{slot}" for slot, operand in enumerate(operands)]
     node = onnx.helper.make_node(op_type, names, [f"result{slot}" for slot in range(results)], domain=domain)
     node.attribute.extend(attributes)

@@ -49,7 +49,9 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
         if field is None or field.kind == "any":
             continue
         if field.is_map:
-            key, value = _read_entry(data, content, position, field, depth)
+            key, place = _read_entry(data, content, position, field)
+            empty: Any = "" if field.kind == "string" else {}
+            value = empty if place is None else _read_value(data, *place, field, depth)
             values.setdefault(field.name, {})[key] = value
         elif field.repeated and wire_type == BYTES and field.kind in _WIRE_TYPES:
             values.setdefault(field.name, []).extend(_read_packed(data, content, position, field))
@@ -107,18 +109,19 @@ def _read_packed(data: memoryview, start: int, end: int, field: MessageField) ->
     return numbers
 
 
-def _read_entry(data: memoryview, start: int, end: int, field: MessageField, depth: int) -> tuple[str, Any]:
-    """Return one entry of a map: the key is field 1, the value field 2. Absent, they are empty."""
-    key = ""
-    value: Any = "" if field.kind == "string" else {}
-    position = start
+def _read_entry(
+    data: memoryview, start: int, end: int, field: MessageField
+) -> tuple[str, tuple[int, int] | None]:
+    """Return the key of an entry of a map, field 1, and where its value, field 2, begins and ends. Absent, they are
+    empty."""
+    key, place, position = "", None, start
     while position < end:
         number, wire_type, content, position = read_field(data, position, end, field.name)
         if (number, wire_type) == (1, BYTES):
             key = _read_text(data[content:position], field.name, content)
         elif (number, wire_type) == (2, BYTES):
-            value = _read_value(data, content, position, field, depth)
-    return key, value
+            place = content, position
+    return key, place
 
 
 def _read_text(data: memoryview, name: str, offset: int) -> str:

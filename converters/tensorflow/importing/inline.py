@@ -154,7 +154,15 @@ def body(
             return arguments[name]
         if name not in by_name:
             raise ImportFailure(f"function {function.name} uses {text!r}, which is neither argument nor node")
-        return Endpoint(prefix + name, _slot(function, by_name[name], bound[name], rest, functions))
+        if not rest or is_number(rest):
+            return Endpoint(prefix + name, int(rest or 0))
+        node = by_name[name]
+        called = functions.get(node.op)
+        slots = (
+            output_slots(node.op, bound[name]) if called is None
+            else {output: slot for slot, output in enumerate(called.outputs)}
+        )  # fmt: skip
+        return Endpoint(prefix + name, _slot(function, node, rest, slots))
 
     def controls(node: FunctionNode) -> tuple[str, ...]:
         inside = tuple(prefix + name for name in node.controls if name in by_name)
@@ -182,16 +190,10 @@ def bound_attributes(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[
     return values
 
 
-def _slot(
-    function: TFFunction, node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]
-) -> int:
+def _slot(function: TFFunction, node: FunctionNode, text: str, slots: Mapping[str, int]) -> int:
     """Return the slot that `output:1` means among the node's results. Raises ImportFailure for a result that it has
     not."""
     name, _, index = text.partition(":")
-    if not text or (not index and is_number(name)):
-        return int(text or 0)
-    called = functions.get(node.op)
-    slots = output_slots(node.op, attrs) if called is None else {output: at for at, output in enumerate(called.outputs)}
     if (slots and name not in slots) or (index and not is_number(index)):
         known = ", ".join(slots) or "none"
         raise ImportFailure(

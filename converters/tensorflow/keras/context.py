@@ -97,6 +97,10 @@ def flat(argument: Any) -> Iterator[KerasValue | None]:
             yield from flat(inner)
 
 
+# Calls a layer that another one has inside: its configuration, the end of its name, its weights and the operands.
+InnerCall = Callable[[Mapping[str, Any], str, LayerWeights, Sequence[KerasValue]], list[KerasValue]]
+
+
 @dataclass
 class LayerCall:
     """One call: the layer's configuration and weights, the arguments, and the nodes that are made for it.
@@ -121,7 +125,7 @@ class LayerCall:
     dtype: DType = DType.FLOAT32
     owner: str = ""
     shared: dict[tuple[object, ...], Any] = field(default_factory=dict)
-    call: Callable[[Mapping[str, Any], str, LayerWeights, Sequence[KerasValue]], list[KerasValue]] = lambda *_: []
+    call: InnerCall = lambda *_: []
 
     def __post_init__(self) -> None:
         self._masks: dict[str, Endpoint] = {}

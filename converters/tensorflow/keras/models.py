@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphir.converters.kernel.refusals import NODE_ERRORS, Refusal, Refusals
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
@@ -30,7 +30,7 @@ from graphir.converters.tensorflow.keras.config import (
     is_dtype,
     policy_name,
 )
-from graphir.converters.tensorflow.keras.context import KerasValue, LayerCall, flat, values_in
+from graphir.converters.tensorflow.keras.context import InnerCall, KerasValue, LayerCall, flat, values_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED, same
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
@@ -46,6 +46,16 @@ FUNCTIONAL = ("Functional", "Model")
 MODELS = ("Sequential", *FUNCTIONAL)
 CASTING = ("float16", "float64")  # policies under which layers convert what they are given
 Entry = Mapping[str, Any]
+
+
+class _EntryCall(NamedTuple):
+    """A call of a layer, an operation or a model, under the name that it has in the whole."""
+
+    entry: Entry
+    stored: LayerWeights
+    name: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
 
 
 class Reader:
@@ -154,7 +164,12 @@ class Reader:
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
         for name, entry in entries.items():
             if entry["class_name"] == "InputLayer":
-                results[name, 0] = [self._choose_input(entry, name, prefix, sources, operands, inputs)]
+                if operands is None:
+                    value = self._add_input(entry, prefix + name)
+                    inputs[name] = value.value
+                else:
+                    value = self._operand(name, prefix, sources, operands)
+                results[name, 0] = [value]
                 continue
             for number, call in enumerate(entry.get("inbound_nodes") or [[]]):
                 args, kwargs = arguments_of(call, entries)
@@ -190,20 +205,10 @@ class Reader:
 
         return mapped(structure, fill)
 
-    def _choose_input(
-        self,
-        entry: Entry,
-        name: str,
-        prefix: str,
-        sources: Sequence[str],
-        operands: Sequence[KerasValue | None] | None,
-        inputs: dict[str, Endpoint],
+    def _operand(
+        self, name: str, prefix: str, sources: Sequence[str], operands: Sequence[KerasValue | None]
     ) -> KerasValue:
-        """Return an input of the whole model, or what a nested one is called on."""
-        if operands is None:
-            value = self._add_input(entry, prefix + name)
-            inputs[name] = value.value
-            return value
+        """Return what a nested model is called on for an input."""
         index = sources.index(name) if name in sources else len(operands)
         operand = operands[index] if index < len(operands) else None
         if operand is None:
@@ -233,25 +238,25 @@ class Reader:
                 check_layer(entry, name, self.path)
             entry = modern(entry)
         except NODE_ERRORS as error:
-            return self._refuse_layer(entry, name, error, args, kwargs)
+            return self._refuse_layer(_EntryCall(entry, stored, name, args, kwargs), error)
         class_name = entry["class_name"]
         owner = self._owners.setdefault(f"{name}/", f"{name}/")
         is_model = class_name in MODELS and _layers_of(entry) is not None
         name = name if is_model else self._names.fresh(name)
+        call = _EntryCall(entry, stored, name, args, kwargs)
         try:
             if is_model:
-                return self._keep_result(name, self._call_model(entry, stored, name, args, kwargs))
+                return self._keep_result(name, self._call_model(call))
             charge_nodes(1, f"layer {name}")
             if _is_operation(entry):
-                return self._keep_result(name, self._call_operation(entry, stored, name, args, kwargs))
-            return self._keep_result(name, self._call_layer(entry, stored, name, args, kwargs, owner))
+                return self._keep_result(name, self._call_operation(call))
+            return self._keep_result(name, self._call_layer(call, owner))
         except NODE_ERRORS as error:
-            return self._refuse_layer(entry, name, error, args, kwargs)
+            return self._refuse_layer(call, error)
 
-    def _refuse_layer(
-        self, entry: Entry, name: str, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[KerasValue]:
+    def _refuse_layer(self, call: _EntryCall, error: Exception) -> list[KerasValue]:
         """Record what is wrong with a layer, and give values in place of its results."""
+        entry, _, name, args, kwargs = call
         config = entry.get("config")
         stated = config if isinstance(config, Mapping) else {}
         if not self._refusals.take(entry["class_name"], error, name, stated):
@@ -265,9 +270,8 @@ class Reader:
             self.results.setdefault(name, results[0].value)
         return results
 
-    def _call_model(
-        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[KerasValue]:
+    def _call_model(self, call: _EntryCall) -> list[KerasValue]:
+        entry, stored, name, args, kwargs = call
         config = _layers_of(entry)
         assert config is not None
         check_depth(self._depth + 1, f"the model {name}")
@@ -292,9 +296,8 @@ class Reader:
         self._depth -= 1
         return results
 
-    def _call_layer(
-        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
-    ) -> list[KerasValue]:
+    def _call_layer(self, call: _EntryCall, owner: str) -> list[KerasValue]:
+        entry, stored, name, args, kwargs = call
         class_name, config = entry["class_name"], entry["config"]
         if not any(values_in([args, kwargs])):
             raise FormatError(f"layer {name} is called without a value", path=self.path)
@@ -316,7 +319,7 @@ class Reader:
             name, Settings(config, name), stored, first, Reads(others), self.version, class_name,
             dtype=compute_dtype(config), owner=owner, shared=self._shared,
         )  # fmt: skip
-        layer.call = lambda inner, suffix, part, operands: self._call_inner(layer, inner, suffix, part, operands)
+        layer.call = self._caller_inside(layer)
         if self._casts:
             layer.args = mapped(first, layer.autocast)
             layer.kwargs = Reads(mapped(others, layer.autocast))
@@ -333,20 +336,21 @@ class Reader:
         masks = [layer.mask] * layer.masked + [None] * len(results)
         return [KerasValue(value, mask) for value, mask in zip(results, masks, strict=False)]
 
-    def _call_inner(
-        self, outer: LayerCall, entry: Entry, suffix: str, part: LayerWeights, values: Sequence[KerasValue]
-    ) -> list[KerasValue]:
-        """Return the results of a layer that another one holds."""
-        self.nodes += outer.nodes
-        outer.nodes = []
-        argument = values[0] if len(values) == 1 else list(values)
-        self._owners[f"{outer.name}/{suffix}/"] = f"{outer.owner}{suffix}/"
-        return self._call_entry(entry, part, f"{outer.name}/{suffix}", [argument], {})
+    def _caller_inside(self, outer: LayerCall) -> InnerCall:
+        """Return the function that calls a layer which this one has inside."""
 
-    def _call_operation(
-        self, entry: Entry, stored: LayerWeights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[KerasValue]:
+        def call(entry: Entry, suffix: str, part: LayerWeights, values: Sequence[KerasValue]) -> list[KerasValue]:
+            self.nodes += outer.nodes
+            outer.nodes = []
+            argument = values[0] if len(values) == 1 else list(values)
+            self._owners[f"{outer.name}/{suffix}/"] = f"{outer.owner}{suffix}/"
+            return self._call_entry(entry, part, f"{outer.name}/{suffix}", [argument], {})
+
+        return call
+
+    def _call_operation(self, call: _EntryCall) -> list[KerasValue]:
         """Call an operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
+        entry, stored, name, args, kwargs = call
         config = entry["config"]
         if not isinstance(config, Mapping):
             raise FormatError(f"the operation {name}: its config is {str(config)[:60]}", path=self.path)

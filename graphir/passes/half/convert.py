@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from graphir.decisions import Decision, DecisionKind
@@ -60,33 +60,35 @@ def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, flo
     builder = Rebuilder(graph, choice)
     converted = builder.build(graph)
     converted.metadata[REWRITTEN] = options.dtype
-    _tell(graph, converted, choice, builder, options, bool(measurements))
-    return converted
-
-
-def _tell(
-    graph: Graph, converted: Graph, choice: HalfChoice, builder: Rebuilder, options: HalfOptions, is_measured: bool
-) -> None:
-    """The decisions: what became narrow, and why each layer that did not stayed."""
-    dtype = choice.form.dtype
-    before = parameter_bytes([value.tensor for value in graph.parameters if value.tensor is not None])
-    after = parameter_bytes([value.tensor for value in converted.parameters if value.tensor is not None])
-    narrow = sum(value.dtype is dtype for value in converted.parameters)
-    ranges = "the ranges of activations were measured" if is_measured else "no activation was measured"
+    dtype, narrow = choice.form.dtype, sum(value.dtype is choice.form.dtype for value in converted.parameters)
+    before, after = (
+        parameter_bytes([value.tensor for value in each.parameters if value.tensor is not None])
+        for each in (graph, converted)
+    )
+    ranges = "the ranges of activations were measured" if measurements else "no activation was measured"
     _decide(
         converted, DecisionKind.HALF_PRECISION, "-",
         f"converted to {dtype}: {narrow} of {converted.parameter_count} parameters, {before} bytes became {after}; "
         f"{builder.casts} Casts were added; {ranges}",
     )  # fmt: skip
+    for name, reason in _wide_layers(graph, choice, builder, options):
+        _decide(converted, DecisionKind.KEPT_FLOAT32, name, reason)
+    return converted
+
+
+def _wide_layers(
+    graph: Graph, choice: HalfChoice, builder: Rebuilder, options: HalfOptions
+) -> Iterator[tuple[str, str]]:
+    """Yield what stayed float32 by name, and why."""
     for node, kept in choice.kept.items():
         if kept.is_reported:
-            _decide(converted, DecisionKind.KEPT_FLOAT32, _label(node), f"{node.op.name} stays float32: {kept.reason}")
+            yield _label(node), f"{node.op.name} stays float32: {kept.reason}"
     for value in (*graph.inputs, *graph.outputs) if options.io else ():
         reason = choice.why_wide_end(value) if value.dtype is WIDE else ""
         if reason:
-            _decide(converted, DecisionKind.KEPT_FLOAT32, value.name, f"{value.name} stays float32: {reason}")
+            yield value.name, f"{value.name} stays float32: {reason}"
     for node, text in builder.refused:
-        _decide(converted, DecisionKind.KEPT_FLOAT32, _label(node), text)
+        yield _label(node), text
 
 
 def _label(node: Node) -> str:

@@ -76,25 +76,15 @@ def import_matrix_diag(node: ImportNode) -> Value:
         node.refuse(f"the diagonal of {diagonal.type}; only a vector is supported")
     k = _diagonal_number(node, 1)
     length = size_at(node, diagonal, -1)
-    rows, columns = _add_to_size(node, length, max(-k, 0)), _add_to_size(node, length, max(k, 0))
-    if len(node) > 2:
-        rows, columns = _stated_sizes(node, length, rows, columns, k)
+    stated = [node.integer(2, "num_rows"), node.integer(3, "num_cols")] if len(node) > 2 else [-1, -1]
+    least = [abs(k)] * 2 if stated == [-1, -1] else [max(-k, 0), max(k, 0)]  # square where neither is stated
+    rows, columns = (
+        _add_to_size(node, length, more) if number == -1 else number
+        for number, more in zip(stated, least, strict=True)
+    )
     padding = node.input(4) if len(node) > 4 else node.scalar_like(diagonal, 0)
     spread = _spread_diagonal(node, diagonal, length, rows if k >= 0 else columns, k)
     return node.emit(ew.Where(), _is_on_diagonal(node, rows, columns, k), spread, padding)
-
-
-def _stated_sizes(
-    node: ImportNode, length: Count, rows: Count, columns: Count, k: int
-) -> tuple[Count, Count]:
-    """Return rows and columns: those that are stated, or the fewest; square if neither is."""
-    stated = node.integer(2, "num_rows"), node.integer(3, "num_cols")
-    if stated == (-1, -1):
-        side = _add_to_size(node, length, abs(k))
-        return side, side
-    return tuple(  # type: ignore[return-value]
-        size if number == -1 else number for number, size in zip(stated, (rows, columns), strict=True)
-    )
 
 
 def _add_to_size(node: ImportNode, size: Count, by: int) -> Count:

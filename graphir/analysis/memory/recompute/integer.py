@@ -119,18 +119,13 @@ def _constraints(problem: Problem, columns: dict[tuple[int, int], int], peak: in
             rows.add([(node, 1.0), (read, -1.0), (count + read, -1.0)], 0.0)
             for step in range(node, count):
                 rows.add([(columns[node, step], 1.0), (read, 1.0), (columns[read, step], -1.0)], 1.0)
-    _memory(rows, problem, columns, peak, scale)
-    return rows
-
-
-def _memory(rows: _Rows, problem: Problem, columns: dict[tuple[int, int], int], peak: int, scale: float) -> None:
-    count = len(problem.names)
     sizes = [size / scale for size in problem.sizes]
     for step in range(count):
         before = range(step + 1)
         gone = [(count + node, sizes[node]) for node in before if problem.last_read[node] < step]
         alive = sum(sizes[node] for node in before if problem.last_read[node] >= step)
         rows.add([*gone, (peak, -1.0)], -alive)
-        kept = [(count + node, sizes[node]) for node in before]
+        copies = [(count + node, sizes[node]) for node in before]
         second = [(columns[node, step], sizes[node]) for node in before if problem.first_need[node] >= 0]
-        rows.add([*kept, *second, (peak, -1.0)], -problem.gradients[step] / scale)
+        rows.add([*copies, *second, (peak, -1.0)], -problem.gradients[step] / scale)
+    return rows
