@@ -171,7 +171,7 @@ class Tensor:
         return unpacked(mapped(self.region), self.dtype, self.shape)
 
     def chunks(self) -> Iterator[memoryview | bytes]:
-        """Yield the bytes of the elements in pieces. Raises GraphError for strings."""
+        """Yield the elements' bytes in pieces, in C order and little-endian. Raises GraphError for strings."""
         if self.dtype is DType.STRING:
             raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
         if self.region is not None:

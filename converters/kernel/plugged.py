@@ -33,11 +33,11 @@ def results_of(plugin: SourceOperator, result: object) -> Sequence[Value]:
 
 
 def import_by_plugin(plugin: SourceOperator, node: BaseImportNode, stated: Iterable[str]) -> Imported:
-    """Return the results of a node whose `attrs` are as the plugin wants them; `stated` are the names of those of the
-    file.
+    """Return the results of a node that a plugin imports. `stated` are the attributes that the file has.
 
-    That a plugin was asked, and what of the node it does not name, are decisions. Raises Refusal for more operands than
-    it states, and PluginError for what it does wrong.
+    The node's `attrs` have been converted to the plugin's types. Two decisions are recorded: that a plugin imports the
+    node, and which of the file's attributes it ignores. Raises Refusal for more operands than the plugin states, and
+    PluginError for results that do not fit what it states.
     """
     if len(node) > len(plugin.inputs):
         known = ", ".join(plugin.inputs)

@@ -45,9 +45,9 @@ def judges(
     running: Callable[..., LiveTensorFlow]
     running = partial(LiveTensorFlow, path, outputs, python, signature, live, state=state)
     if graph is not None and any(decision.kind is DecisionKind.PLUGIN for decision in graph.decisions):
-        from graphir.converters.tensorflow.live.plugged import PluggedTensorFlow, why_not
+        from graphir.converters.tensorflow.live.plugged import PluggedTensorFlow, live_obstacle
 
-        reason = "the model keeps state" if state else why_not(open_model(path, signature, outputs))
+        reason = "the model keeps state" if state else live_obstacle(open_model(path, signature, outputs))
         if reason and against == "live":
             raise VerificationError(f"live TensorFlow was asked for, but {reason}")
         if reason:

@@ -9,10 +9,10 @@ Order = tuple[int, ...]
 
 
 def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
-    """Return the order of axes that moves the channels so that a shape fits another; () where it fits as it is or never
-    does.
+    """Return the permutation of axes that moves the channels so that `shape` fits `wanted`.
 
-    Sizes that are not numbers fit every size.
+    The permutation is empty if the shape fits unchanged, and if no move of the channels makes it fit. A symbolic size
+    fits every size.
 
     >>> channel_order((1, 224, 200, 3), (1, 3, 224, 200)), channel_order((1, 3, 8, 9), ("N", 8, 9, 3))
     ((0, 3, 1, 2), (0, 2, 3, 1))

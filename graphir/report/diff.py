@@ -120,7 +120,7 @@ def title(row: Row) -> str:
 
 
 def diff_json(difference: Difference) -> dict[str, Any]:
-    """Return the difference as plain data."""
+    """Return the difference as values that `json.dumps` takes."""
     return {
         "equal": difference.is_equal,
         "counts": {status.name.lower(): difference.count(status) for status in Status},

@@ -168,7 +168,7 @@ UNITS = ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def amount(count: object) -> str:
-    """Return a count in few characters: exact below 10,000, else four digits with a unit in powers of ten.
+    """Return a count as a short text: exact below 10,000, else four digits and a unit (a power of ten).
 
     >>> amount(9999), amount(25_557_032), amount(4_089_184_256), amount(0), amount(None)
     ('9,999', '25.56 M', '4.089 G', '0', '?')

@@ -40,11 +40,10 @@ NEARBY = 64
 
 
 def export_resize(node: ExportNode[Resize]) -> None:
-    """Write Resize; antialiasing exists from opset 18 on, and so does `axes`, without which sizes and factors name all
-    axes.
+    """Write Resize. Opset 18 adds `antialias` and `axes`; before it sizes and factors cover every axis.
 
-    They name all axes in any opset where that takes no more operators, or where a Transpose stands before: onnxruntime
-    (1.31) moves those behind a Resize as if it had no `axes`, and refuses the model then.
+    They also cover every axis where that needs no more operators, and behind a Transpose: onnxruntime 1.31 moves a
+    Transpose past a Resize as if the Resize had no `axes`, and then rejects the model.
     """
     op = node.op
     node.demand(19, "half_pixel_symmetric exists", when=op.coordinates is Coordinates.HALF_PIXEL_SYMMETRIC)
@@ -54,18 +53,18 @@ def export_resize(node: ExportNode[Resize]) -> None:
         export_by_places(node)
         return
     data, roi, scales, sizes = (*node.input_names(), "", "", "")[:4]
-    spelled_out = bool(op.axes) and (node.opset < 18 or _can_name_all_axes(node))
-    rank = _rank(node) if spelled_out else 0
-    factors = factors_of_axes(op.factors, op.axes, rank) if spelled_out and op.factors else op.factors
-    if spelled_out and not factors:
+    covers_all = bool(op.axes) and (node.opset < 18 or _can_name_all_axes(node))
+    rank = _rank(node) if covers_all else 0
+    factors = factors_of_axes(op.factors, op.axes, rank) if covers_all and op.factors else op.factors
+    if covers_all and not factors:
         factors = _exact_factors(node, rank)
     if factors:
         scales, sizes = node.constant(np.asarray(factors, np.float32), suffix="scales"), ""
-    elif spelled_out and sizes:
+    elif covers_all and sizes:
         sizes = _all_sizes(node, rank)
-    elif spelled_out:
+    elif covers_all:
         node.refuse(f"Resize by computed factors of some axes exists from opset 18 on, the target is {node.opset}")
-    if spelled_out and roi:
+    if covers_all and roi:
         roi = _whole_roi(node, rank)
     names = [data, roi, scales, sizes]
     while not names[-1]:
@@ -77,7 +76,7 @@ def export_resize(node: ExportNode[Resize]) -> None:
         mode=op.mode.value if linear else None,
         coordinate_transformation_mode=op.coordinates.value if op.coordinates is not Coordinates.HALF_PIXEL else None,
         nearest_mode=None if linear or op.nearest_mode.value == "round_prefer_floor" else op.nearest_mode.value,
-        axes=op.axes if op.axes and not spelled_out else None,
+        axes=op.axes if op.axes and not covers_all else None,
         antialias=1 if op.antialias else None,
         cubic_coeff_a=op.cubic_coeff_a if op.mode.value == "cubic" and op.cubic_coeff_a != -0.75 else None,
         exclude_outside=1 if op.exclude_outside else None,

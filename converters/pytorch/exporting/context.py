@@ -43,7 +43,7 @@ from graphir.types import Dim, DType
 
 
 class ExportNode(BaseExportNode[O], Generic[O]):
-    """One node of the graph on its way out. `inputs` stay the same when it gives another node's result too."""
+    """One node that is exported. `inputs` stay its own after it absorbed another node."""
 
     __slots__ = ("export", "inputs")
 
@@ -114,14 +114,14 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return result if len(result) == len(sizes) else None
 
     def fixed(self, shape: Sequence[Dim], what: str) -> tuple[int, ...]:
-        """Sizes as numbers. Refuses if some are open."""
+        """Return sizes as numbers. Refuses dynamic ones."""
         numbers = tuple([dim for dim in shape if isinstance(dim, int)])
         if len(numbers) != len(shape):
             self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
         return numbers
 
     def ints(self, slot: int, what: str) -> list[Expr]:
-        """Return the same, refused where they are not known, as what `what` says."""
+        """Return the elements of an operand of integers. Refuses unknown ones, `what` names it in the message."""
         result = self.ints_if_known(slot)
         if result is None:
             self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
@@ -133,7 +133,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return list_of(result) if result is not None else f"{self.tensor(slot).atom}.tolist()"
 
     def int_tuple(self, slot: int) -> str:
-        """Return the same, as a tuple where it is known: a shape."""
+        """Return an operand of integers as a tuple where it is known, else as `int_list` does: a shape."""
         result = self.ints_if_known(slot)
         return tuple_of(result) if result else self.int_list(slot)
 
@@ -192,13 +192,13 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return name
 
     def step(self, text: str, name: str, *, keeps: bool = False) -> ValueReference:
-        """Return a statement on the way; a reference to what it gives, which is called `name` where it needs one."""
+        """Add an intermediate statement and return a reference to its result, named `name` where it needs a name."""
         number = self.export.new_number()
         self.export.statements.append(Statement((number,), text, keeps=keeps, names=(name,)))
         return ValueReference(number)
 
     def emit(self, text: str, slot: int = 0, *, keeps: bool = False) -> None:
-        """The statement that gives a result; none where the result is another value as it is."""
+        """Add the statement that computes a result. A text that is only another value becomes an alias of it."""
         if text[0] == EDGE and (same := MARK.fullmatch(text)):
             self.alias(ValueReference(int(same[1])), slot)
             return
@@ -207,7 +207,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         export.find_symbols(value)
 
     def emit_all(self, text: str, *, keeps: bool = False) -> None:
-        """The statement that gives all results, as a tuple."""
+        """Add the statement that computes all results, as a tuple."""
         numbers = tuple(self.export.number(value) for value in self.node.outputs)
         self.export.statements.append(Statement(numbers, text, self.node.outputs[0], keeps=keeps))
         for value in self.node.outputs:
@@ -216,8 +216,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
     def assign(
         self, targets: Sequence[Value | str], text: str, pattern: str = "", names: Sequence[str] = ()
     ) -> list[ValueReference]:
-        """Return references to what a statement gives: values of the graph, and others by what they are called; "_" is
-        what nothing reads.
+        """Add a statement with several targets and return references to them. A target is a value of the graph, or the
+        name of a local variable; "_" is one that nothing reads.
 
         `pattern` is what stands on the left, with `{}` for each target; `names` are what values are called, where that
         does not follow from their layer.
@@ -236,11 +236,11 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return [ValueReference(number) for number in numbers]
 
     def alias(self, text: Expr, slot: int = 0) -> None:
-        """Have an expression that costs nothing stand for a result."""
+        """Replace a result by an expression that costs nothing."""
         self.export.bind(self.node.outputs[slot], text)
 
     def absorb(self, node: Node) -> None:
-        """Have this node's statement give the first result of another one too, which is not written."""
+        """Let this node's statement compute the first result of `node` instead, which is not written itself."""
         self.export.absorbed.add(node)
         self.node = node
 
@@ -261,11 +261,11 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     @property
     def device(self) -> Expr:
-        """The device of the inputs, for tensors that are made."""
+        """The device of the inputs, for tensors that the module creates."""
         return self.export.device()
 
     def is_decided(self, kind: DecisionKind) -> bool:
-        """Return whether the import decided this about the node that this one is of."""
+        """Return whether the import recorded a decision of this kind for the source's node."""
         if not self.export.imported:
             return False
         names = (self.name, self.name.removesuffix(f"_{self.node.op.name.lower()}"))
@@ -290,17 +290,17 @@ Row = tuple[type[Operator], ExportFunction]
 
 
 def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
-    """Return what writes an operator: type checkers hold the function to the operator that it takes."""
+    """Return a row of an export table; type checkers compare the function's operator with the row's."""
     return op, function
 
 
 def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
-    """Return the same for operators that one function writes."""
+    """Return rows for operators that share an export function."""
     return ((op, function) for op in ops)
 
 
 def calls(function: str) -> ExportFunction:
-    """Return what calls a function of all operands: one of torch, or without a dot one of the file."""
+    """Return the export function that calls `function` with all operands: torch's, or without a dot one of the file."""
 
     def export_call(node: AnyNode) -> None:
         node.emit_all(call(function if "." in function else node.function(function), *node.tensors()))

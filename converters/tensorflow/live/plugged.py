@@ -1,7 +1,7 @@
-"""Live TensorFlow for a graph with operators of plugins, which it does not have: it computes what lies around them.
+"""Live TensorFlow for a graph with operators of plugins, which TensorFlow does not have.
 
-What such an operator gives is fed. The nodes are taken in the order in which they depend on each other: TensorFlow
-gives the operands of one, the plugin's own numpy its results, with which TensorFlow goes on.
+The nodes of plugins are computed in the order of their dependencies: TensorFlow computes the operands of a node, the
+plugin's numpy function its results. These are fed to TensorFlow for the next node.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Array = NDArray[Any]
 
 
 class PluggedTensorFlow(LiveTensorFlow):
-    """A graph that TensorFlow runs but for the operators of plugins. `graph` is what was made of it, whose values have
-    the dtypes of what is fed."""
+    """A graph that TensorFlow runs, apart from the operators of plugins. `graph` is the imported graph; its values
+    state the dtypes of the tensors that are fed."""
 
     def __init__(
         self,
@@ -66,22 +66,22 @@ class PluggedTensorFlow(LiveTensorFlow):
 
     def _evaluate(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
         self.label = f"{self.label}, {', '.join(self.computed)} by the plugin's own numpy"
-        known = dict(fed)
+        tensors = dict(fed)
         for node, plugin in self._own:
             operands = [self._tensor_name(endpoint) for endpoint in node.inputs]
-            missing = [name for name in dict.fromkeys(operands) if name not in known]
-            known |= _fetch(process, known, missing)
-            results = referred(plugin, plugin.fitted(node.attrs), [known[name] for name in operands])
-            known |= {self._tensor_name(Endpoint(node.name, slot)): array for slot, array in enumerate(results)}
+            missing = [name for name in dict.fromkeys(operands) if name not in tensors]
+            tensors |= _fetch(process, tensors, missing)
+            results = referred(plugin, plugin.fitted(node.attrs), [tensors[name] for name in operands])
+            tensors |= {self._tensor_name(Endpoint(node.name, slot)): array for slot, array in enumerate(results)}
             for name in missing:
-                del known[name]
-        missing = [name for name in wanted if name not in known]
-        found_now = _fetch(process, known, missing)
-        yield from (known[name] if name in known else found_now[name] for name in wanted)
+                del tensors[name]
+        missing = [name for name in wanted if name not in tensors]
+        fetched = _fetch(process, tensors, missing)
+        yield from (tensors[name] if name in tensors else fetched[name] for name in wanted)
 
 
 def _fetch(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
-    """Return the tensors by name, of what is fed."""
+    """Return tensors by name, computed from those that are fed."""
     arrays = (array for _, array in process.evaluate(fed, names)) if names else ()
     return dict(zip(names, arrays, strict=True))
 
@@ -91,20 +91,20 @@ def _find_dependencies(nodes: Mapping[str, TFNode], name: str) -> set[str]:
     names: set[str] = set()
     pending = [endpoint.node for endpoint in nodes[name].inputs]
     while pending:
-        name_before = pending.pop()
-        if name_before in nodes and name_before not in names:
-            names.add(name_before)
-            pending += [endpoint.node for endpoint in nodes[name_before].inputs]
+        dependency = pending.pop()
+        if dependency in nodes and dependency not in names:
+            names.add(dependency)
+            pending += [endpoint.node for endpoint in nodes[dependency].inputs]
     return names
 
 
 def plugin_of(op: str) -> SourceOperator | None:
-    """Return the plugin that reads an operator which graphir does not."""
+    """Return the plugin that imports an operator, None if graphir imports it or no plugin does."""
     return None if op in import_table() else source_operator("tensorflow", op)
 
 
-def why_not(source: TFSource) -> str:
-    """Return why live TensorFlow cannot compute a model with operators of plugins, in words; "" if it can."""
+def live_obstacle(source: TFSource) -> str:
+    """Return why live TensorFlow cannot compute a model with operators of plugins, "" if it can."""
     inside = [node.op for function in source.graph.functions.values() for node in function.nodes]
     around = [node.op for node in source.graph.nodes]
     plugins = {op: plugin for op in {*inside, *around} if (plugin := plugin_of(op)) is not None}

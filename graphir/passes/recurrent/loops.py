@@ -25,7 +25,7 @@ from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType
 from .build import LayerMaker
 from .cells import Cell, find_cells
 from .frames import Frame, frame_of, is_zero
-from .results import drop_whole_gathers, filling, forward_source, last_takers, reversals, take_last
+from .results import drop_whole_gathers, find_zero_padding, forward_source, last_takers, reversals, take_last
 from .terms import BodyReader
 from .views import Unlike, through
 
@@ -150,7 +150,7 @@ class _Recognition:
         """Where there are as many steps as the longest sequence has, find the zeros behind them. Raises Unlike."""
         assert sequence.shape is not None
         for value in self.node.outputs[len(frame.states) :]:
-            join = filling(value, sequence.shape[0])
+            join = find_zero_padding(value, sequence.shape[0])
             if value.is_needed and join is None:
                 raise Unlike(f"{value.name} has as many rows as the longest sequence")
             if join is not None and join not in self.obsolete:

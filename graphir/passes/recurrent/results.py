@@ -68,8 +68,8 @@ def _are_all(indices: Value | None, rows: Value) -> bool:
     return limit.known.elements == (size,)
 
 
-def filling(rows: Value, length: Dim) -> Node | None:
-    """Return the node that fills the rows with zeros up to a length, if nothing else depends on how many there are."""
+def find_zero_padding(rows: Value, length: Dim) -> Node | None:
+    """Return the Concat that pads the rows with zeros up to `length`, None if anything else reads their number."""
     users = [node for node in rows.users() if not isinstance(node.op, Shape) or not node.op.start]
     if rows.is_held or [type(node.op) for node in users] not in ([Shape, Concat], [Concat, Shape]):
         return None

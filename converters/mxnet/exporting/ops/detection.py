@@ -89,7 +89,8 @@ def export_box_nms(node: ExportNode[ir.BoxNMS]) -> None:
 
 
 def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
-    """_contrib_ROIAlign of regions with their image in front; maxima of samples are found by lookups."""
+    """Write RoiAlign as `_contrib_ROIAlign`, whose regions begin with their image's index. Its `max` mode is written
+    with lookups."""
     op = node.op
     if op.mode is ir.RoiMode.MAX:
         export_roi_maximum(node)

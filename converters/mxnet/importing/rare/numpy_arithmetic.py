@@ -25,20 +25,20 @@ from graphir.types import DType, TensorType
 EUCLID = 92
 
 
-def through(node: ImportNode, combine: Combine, left: Value, right: Value, half: DType) -> Value:
-    """Return the function of integers as float64, the fraction dropped, and of float16 as `half`."""
+def compute_in_floats(node: ImportNode, combine: Combine, left: Value, right: Value, half: DType) -> Value:
+    """Return what `combine` computes: integers in float64, without the fraction, float16 in the dtype `half`."""
     dtype = left.dtype
     if dtype is None or not (dtype.is_integer or dtype is DType.FLOAT16):
         return combine(node, left, right)
     if dtype.is_integer:
-        text = f"{dtype} data goes through {node.op} as float64; the fraction is dropped"
+        text = f"{dtype} data goes compute_in_floats {node.op} as float64; the fraction is dropped"
         node.decide(DecisionKind.INTEGER_DATA, text)
     wide = DType.FLOAT64 if dtype.is_integer else half
     return node.emit(ir.Cast(dtype), combine(node, as_dtype(node, left, wide), as_dtype(node, right, wide)))
 
 
 def _is_negative(node: ImportNode, value: Value) -> Value:
-    """Return whether the sign is -, which -0 has too."""
+    """Return whether each sign is negative, that of -0 too."""
     zero = node.scalar_like(value, 0.0)
     inverse = node.step(ir.Reciprocal(), value, suffix="inverse")
     at_zero = node.step(ir.Equal(), value, zero, suffix="is_zero")
@@ -51,12 +51,12 @@ def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
     height, width = node.step(ir.Abs(), y, suffix="height"), node.step(ir.Abs(), x, suffix="width")
     zero, one = node.scalar_like(y, 0.0), node.scalar_like(y, 1.0)
     ratio = node.step(ir.Div(), height, width, suffix="ratio")
-    alike = node.step(ir.Equal(), height, width, suffix="alike")
+    same = node.step(ir.Equal(), height, width, suffix="alike")
     at_zero = node.step(ir.Equal(), height, zero, suffix="at_zero")
-    unit = node.step(ir.Where(), at_zero, zero, one, suffix="unit")
-    first = atan(node, node.step(ir.Where(), alike, unit, ratio, suffix="slope"))
-    beyond = node.step(ir.Sub(), node.scalar_like(y, math.pi), first, suffix="beyond")
-    result = node.step(ir.Where(), _is_negative(node, x), beyond, first, suffix="half_turn")
+    flat = node.step(ir.Where(), at_zero, zero, one, suffix="unit")
+    first = atan(node, node.step(ir.Where(), same, flat, ratio, suffix="slope"))
+    obtuse = node.step(ir.Sub(), node.scalar_like(y, math.pi), first, suffix="beyond")
+    result = node.step(ir.Where(), _is_negative(node, x), obtuse, first, suffix="half_turn")
     return node.emit(ir.Where(), _is_negative(node, y), node.step(ir.Neg(), result), result)
 
 
@@ -65,17 +65,18 @@ def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
     atan = partial(in_single, ir.Atan()) if is_integer(y) else (lambda inner, ratio: inner.step(ir.Atan(), ratio))
-    return through(node, lambda inner, above, beside: _angle(inner, above, beside, atan), y, x, DType.FLOAT32)
+    return compute_in_floats(node, lambda inner, above, beside: _angle(inner, above, beside, atan), y, x, DType.FLOAT32)
 
 
 def copysign(node: ImportNode, left: Value, right: Value) -> Value:
-    """-left where one operand is below 0 and the other is not, or one is not a number; left elsewhere."""
+    """Return `left` with the sign of `right`: -left where one operand is below 0 and the other is not, and where one is
+    NaN; else left."""
     zero = node.scalar_like(left, 0)
     above = [node.step(ir.GreaterOrEqual(), value, zero, suffix="above") for value in (left, right)]
     below = [node.step(ir.Less(), value, zero, suffix="below") for value in (left, right)]
-    alike = node.step(ir.Or(), node.step(ir.And(), *above), node.step(ir.And(), *below), suffix="alike")
+    same = node.step(ir.Or(), node.step(ir.And(), *above), node.step(ir.And(), *below), suffix="alike")
     other = node.step(ir.Neg(), left) if is_signed(left) else node.step(ir.Sub(), zero, left, suffix="neg")
-    return node.emit(ir.Where(), alike, left, other)
+    return node.emit(ir.Where(), same, left, other)
 
 
 def _scaled(node: ImportNode, left: Value, right: Value) -> Value:
@@ -90,7 +91,7 @@ def _scaled_integer(node: ImportNode, left: Value, right: Value) -> Value:
 
 def ldexp(node: ImportNode, left: Value, right: Value) -> Value:
     """left * 2^right, the power computed for itself: it may be infinite where the product would not be."""
-    return through(node, _scaled_integer if is_integer(left) else _scaled, left, right, DType.FLOAT64)
+    return compute_in_floats(node, _scaled_integer if is_integer(left) else _scaled, left, right, DType.FLOAT64)
 
 
 def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
@@ -138,7 +139,7 @@ def sizes_and_divisor(node: ImportNode, left: Value, right: Value) -> tuple[list
 
 
 def lcm(node: ImportNode, left: Value, right: Value) -> Value:
-    """|left| / gcd * |right|, which wraps around; 0 where an operand is 0."""
+    """Return |left| / gcd * |right|, which wraps around on overflow; 0 where an operand is 0."""
     dtype = left.dtype
     if dtype is DType.BOOL:
         return node.emit(ir.And(), left, right)
@@ -152,7 +153,7 @@ def lcm(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def whole_operands(node: ImportNode) -> tuple[Value, Value]:
-    """Return integers and a number that is one."""
+    """Return the operands of an integer function. Refuses data or a scalar that is no integer."""
     data = node.input(0)
     if not node.attrs["is_int"] or (data.dtype is not None and not data.dtype.is_integer):
         node.refuse(f"{data.dtype} data and the scalar {node.attrs['scalar']}: MXNet takes integers only")

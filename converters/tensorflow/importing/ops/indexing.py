@@ -175,9 +175,9 @@ def import_invert_permutation(node: ImportNode) -> Value:
 
 
 def import_bincount(node: ImportNode) -> Value:
-    """Bincount and DenseBincount: how often each number comes, or the sum of its weights; larger ones do not count.
+    """Import Bincount and DenseBincount: count each number from 0 to `size` - 1, or sum its weights; ignore others.
 
-    A matrix is counted row by row. The comparison with all `size` numbers takes (elements * size) memory.
+    A matrix is terms row by row. The comparison with all `size` numbers takes memory for elements * size booleans.
     """
     data, size, weights = node.inputs
     dense = node.op == "DenseBincount"
@@ -186,12 +186,12 @@ def import_bincount(node: ImportNode) -> Value:
         data = node.step(Reshape(), data, node.vector([-1]), suffix="flat")
     dtype = node.dtype(2)
     numbers = node.step(Range(), _int64_constant(node, 0), _scalar(node, size), _int64_constant(node, 1))
-    apart = node.step(Unsqueeze(), node.int64(data), node.vector([-1]), suffix="apart")
-    hit = node.step(ew.Equal(), apart, numbers, suffix="hit")
-    counted = node.cast(hit, dtype, suffix="counted")
-    over = node.vector([rank - 1])
+    column = node.step(Unsqueeze(), node.int64(data), node.vector([-1]), suffix="apart")
+    matches = node.step(ew.Equal(), column, numbers, suffix="hit")
+    terms = node.cast(matches, dtype, suffix="counted")
+    samples = node.vector([rank - 1])
     if dense and node.attrs["binary_output"]:
-        return node.emit(ReduceMax(keepdims=False), counted, over)
+        return node.emit(ReduceMax(keepdims=False), terms, samples)
     count = known_length(weights)
     if count != 0:
         if count is None:
@@ -200,9 +200,9 @@ def import_bincount(node: ImportNode) -> Value:
             )
         if not dense:
             weights = node.step(Reshape(), weights, node.vector([-1]), suffix="flat_weights")
-        spread = node.step(Unsqueeze(), weights, node.vector([-1]), suffix="spread")
-        counted = node.step(ew.Mul(), counted, spread, suffix="weighted")
-    return node.emit(ReduceSum(keepdims=False), counted, over)
+        factors = node.step(Unsqueeze(), weights, node.vector([-1]), suffix="spread")
+        terms = node.step(ew.Mul(), terms, factors, suffix="weighted")
+    return node.emit(ReduceSum(keepdims=False), terms, samples)
 
 
 def _scalar(node: ImportNode, value: Value) -> Value:
