@@ -23,6 +23,7 @@ from graphir.ops.elementwise import Neg, Sub
 from graphir.ops.linear import MatMul
 from graphir.runtime import session as module
 from graphir.runtime.placement import Placement, check_running
+from graphir.runtime.providers import import_onnxruntime
 from graphir.safety import isolation
 from tests.ops.rule import tensor
 from tests.verification import models
@@ -380,3 +381,9 @@ def test_a_session_that_was_let_go_starts_anew() -> None:
     found = session.run({"data": X})
     assert session._started is not None
     np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])
+
+
+def test_an_old_onnxruntime_is_named_with_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type")
+    with pytest.raises(ProviderError, match=rf"found onnxruntime {onnxruntime.__version__}, expected 1\.20 or newer"):
+        import_onnxruntime()
