@@ -99,10 +99,8 @@ class Cutter:
         numbers = {number: place for place, number in enumerate(piece.inputs)}
         rows: list[Row] = []
         for statement in piece.statements:
-            reads, targets = (
-                tuple([numbers.setdefault(number, len(numbers)) for number in each])
-                for each in (statement.reads, statement.targets)
-            )
+            reads = tuple([numbers.setdefault(number, len(numbers)) for number in statement.reads])
+            targets = tuple([numbers.setdefault(number, len(numbers)) for number in statement.targets])
             rows.append((reads, targets, statement.is_setting))
         behind = start + len(rows)
         leading = tuple([place for place, number in enumerate(piece.inputs) if number in self.computed])
@@ -188,8 +186,10 @@ def _inner_ends(rows: Sequence[Row], inputs: int, leading: Sequence[int], read_b
         places[number].append(size)
     spans: dict[int, tuple[int, int, int]] = {}
     for number, given in places.items():
-        gap, begin = max([(after - before, -before) for before, after in pairwise(given)], default=(0, 0))
-        spans[number] = given[-1] - given[0], gap, -begin
+        length = given[-1] - given[0]
+        if length * max(SHARES) > size:
+            gap, begin = max([(after - before, -before) for before, after in pairwise(given)])
+            spans[number] = length, gap, -begin
     before = 0
     for share in SHARES:
         context: dict[int, int] = {}

@@ -6,17 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from graphir.converters.pytorch.exporting.naming import SEPARATORS, without_common_scope
+from graphir.converters.pytorch.exporting.naming import without_common_scope
 from graphir.graph import Node, Value
 from graphir.ops.activation import Dropout
 from graphir.ops.elementwise import Add
 from graphir.ops.linear import MatMul
 from graphir.ops.traits import Elementwise
 
-# A weight's name: its layer's, and what it is of that.
+# What a weight is of its layer, behind the layer's name.
 WEIGHT = re.compile(
-    rf"(?:(.*){SEPARATORS.pattern})?(?:weight|bias|((depthwise|pointwise)_)?kernel|embeddings|gamma|beta|alpha"
-    r"|((running|moving)_)?(mean|var|variance))(_\d+)?"
+    r"(?:weight|bias|((depthwise|pointwise)_)?kernel|embeddings|gamma|beta|alpha|((running|moving)_)?(mean|var|variance))"
+    r"(_\d+)?"
 )
 
 
@@ -51,8 +51,8 @@ def _scopes_of_nodes(layers: Iterable[Node], nodes: Mapping[Node, str], names: M
 
 def _scope_of_weights(weights: Iterable[Value]) -> str:
     """Return the scope that all weights whose names state one have in common, "" where there is none."""
-    matches = [WEIGHT.fullmatch(value.name) for value in weights]
-    scopes = {match[1] or "" for match in matches if match}
+    ends = [(value.name, max(map(value.name.rfind, "/.:"))) for value in weights]
+    scopes = {name[: max(end, 0)] for name, end in ends if WEIGHT.fullmatch(name, end + 1)}
     return scopes.pop() if len(scopes) == 1 else ""
 
 

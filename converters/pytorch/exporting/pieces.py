@@ -97,7 +97,9 @@ def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list
     time. `outputs` are read behind all pieces. Linear in the number of pieces."""
     gain = 0
     best: tuple[int, list[int]] | None = None
-    ends = list(accumulate([len(piece.statements) for piece in pieces], initial=0))
+    forms = [piece.form for piece in pieces]
+    counts = Counter(forms)
+    ends = list(accumulate([len(piece.statements) * (counts[piece.form] > 1) for piece in pieces], initial=0))
     # Statements of the longest run that begins with each piece, and up to which piece what each gives is read.
     longest = [end - start for start, end in zip(ends, ends[LONGEST_RUN:] + ends[-1:] * LONGEST_RUN, strict=False)]
     most = max(longest)
@@ -109,7 +111,7 @@ def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list
         worth = (len(starts) - 1) * WORTH_OF_SCOPE
         return worth * most > gain and worth * max(map(longest.__getitem__, starts)) > gain
 
-    for length, groups in _repeated_runs([piece.form for piece in pieces], may_gain):
+    for length, groups in _repeated_runs(forms, may_gain):
         for starts in groups:
             first = starts[0]
             size = ends[first + length] - ends[first]
@@ -150,14 +152,13 @@ def _repeated_runs(
     codes: dict[object, int] = {}
     coded = [codes.setdefault(form, len(codes)) for form in forms]
     groups = [list(range(len(coded)))]
-    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
-        last = len(coded) - length
+    coded.append(-1)  # what follows the last piece
+    for length in range(1, min(LONGEST_RUN, len(forms) // LEAST_USES) + 1):
         longer: list[list[int]] = []
         for starts in filter(is_worth, groups):
             by_code: dict[int, list[int]] = defaultdict(list)
             for start in starts:
-                if start <= last:
-                    by_code[coded[start + length - 1]].append(start)
+                by_code[coded[start + length - 1]].append(start)
             longer += [places for places in by_code.values() if len(places) >= LEAST_USES]
         groups = sorted(longer)
         yield length, groups

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -260,11 +260,10 @@ class Export:
         attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
         self.layers[attribute] = Submodule(attribute, constructor, tensors)
         self._made[same] = attribute
-        self.sources.update({f"{attribute}.{name}": value.name for name, value in sources.items()})
-        for name, value in owned.items():
+        for name, value in sources.items():
             key = f"{attribute}.{name}"
-            other = self._owners.setdefault(value, key)
-            if other is not key and not _is_plain(value):
+            self.sources[key] = value.name
+            if name in owned and (other := self._owners.setdefault(value, key)) is not key and not _is_plain(value):
                 self.ties.append(f"self.{key} = self.{other}")
         return Expr(f"self.{attribute}")
 
@@ -366,15 +365,18 @@ def number_text(value: object, dtype: DType) -> Expr:
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
         return expr("math.nan" if math.isnan(number) else "math.inf") if not number < 0 else unary("-", "math.inf")
-    text = repr(number) if dtype is DType.FLOAT64 else _shortest(number)
-    if abs(float(text)) > abs(number) >= LARGEST.get(dtype, math.inf):
+    text = _magnitude(abs(number), dtype)
+    return unary("-", text) if math.copysign(1.0, number) < 0 else text
+
+
+@lru_cache(256)
+def _magnitude(number: float, dtype: DType) -> Expr:
+    """Return the text of a number that is not below 0."""
+    is_wide = dtype is DType.FLOAT64 or number >= FLOAT32_OVERFLOW
+    text = repr(number) if is_wide else repr(float(str(np.float32(number))))
+    if float(text) > number >= LARGEST.get(dtype, math.inf):
         text = repr(number)
-    text = text.replace("e+", "e")
-    return Expr(text) if not text.startswith("-") else unary("-", text[1:])
-
-
-def _shortest(number: float) -> str:
-    return repr(number) if abs(number) >= FLOAT32_OVERFLOW else repr(float(str(np.float32(number))))
+    return Expr(text.replace("e+", "e"))
 
 
 def literal(tensor: Tensor) -> str:
