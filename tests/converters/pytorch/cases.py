@@ -28,13 +28,15 @@ class Constant:
 class Case:
     """An operator of operands: arrays are inputs of the graph, `Constant` its parameters, None absent ones.
 
-    With `batch` the first size of every input that has axes is the name N. `text` stands in the module. `expected` are
-    the results where onnxruntime has no such operator.
+    With `batch` the first size of every input that has axes is the name N, but for the slots `closed`.
+    `text` stands in the module. `expected` are the results where onnxruntime has no such operator. The first `results`
+    of the operator are read.
     """
 
     def __init__(
         self, op: Operator, *operands: Any, batch: bool = False, text: str | None = None,
-        expected: Sequence[Any] | None = None, tolerance: float | None = None,
+        expected: Sequence[Any] | None = None, tolerance: float | None = None, closed: Sequence[int] = (),
+        results: int | None = None,
     ) -> None:  # fmt: skip
         self.op = op
         self.operands = operands
@@ -42,6 +44,8 @@ class Case:
         self.text = text
         self.expected = expected
         self.tolerance = tolerance
+        self.closed = closed
+        self.results = results
 
     def __str__(self) -> str:
         kinds = ",".join(_label(operand) for operand in self.operands)
@@ -57,11 +61,11 @@ class Case:
                 continue
             array = np.asarray(operand)
             shape: tuple[Dim, ...] = array.shape
-            if self.batch and shape:
+            if self.batch and shape and number not in self.closed:
                 shape = (symbol("N"), *shape[1:])
             values.append(graph.add_input(f"in{number}", TensorType(DType.of(array.dtype.name), shape)))
         node = graph.add_node(self.op, values, name="y")
-        graph.set_outputs(node.outputs)
+        graph.set_outputs(node.outputs[: self.results])
         return graph
 
     def run(self) -> str:

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.graph import Graph, Value
 from graphir.ops.attention import Attention, TensorScatter, WriteMode
-from graphir.types import DType, TensorType, symbol
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
-from tests.converters.pytorch.running import need_torch, run_module, run_session
 
 
 def written(cache: Any, update: Any, starts: Any, axis: int = -2) -> list[Any]:
@@ -52,18 +49,18 @@ HIDDEN = ALLOWED & (np.arange(3) != 1)[:, None]
 SDPA = "F.scaled_dot_product_attention("
 
 # Attributes, operands and what stands in the text; with a past the keys and values are results too.
-ATTENTIONS: list[tuple[Attention, list[Any], str]] = [
-    (Attention(), [Q, K, V], f"{SDPA}Q, K, V)"),
+ROWS: list[tuple[Attention, list[Any], str]] = [
+    (Attention(), [Q, K, V], f"{SDPA}in0, in1, in2)"),
     (Attention(scale=0.5), [Q, K, V], "scale=0.5"),
     (Attention(is_causal=True), [Q, K, V], "is_causal=True"),
-    (Attention(), [Q, K, V, ADDED], "attn_mask=attn_mask"),
-    (Attention(), [Q, K, V, ALLOWED], "attn_mask=attn_mask"),
-    (Attention(), [Q, K, V, HIDDEN], "attn_mask=attn_mask"),
+    (Attention(), [Q, K, V, ADDED], "attn_mask=in3"),
+    (Attention(), [Q, K, V, ALLOWED], "attn_mask=in3"),
+    (Attention(), [Q, K, V, HIDDEN], "attn_mask=in3"),
     (Attention(), [Q, K2, V2], "enable_gqa=True"),
-    (Attention(), [Q, K, V, None, PAST_K, PAST_V], "torch.cat((past_key, K), dim=2)"),
+    (Attention(), [Q, K, V, None, PAST_K, PAST_V], "torch.cat((in4, in1), dim=2)"),
     (Attention(is_causal=True), [Q, K, V, None, PAST_K, PAST_V], ".tril(7)"),
     (Attention(q_num_heads=2, kv_num_heads=2), [uniform(2, 3, 8), uniform(2, 5, 8), uniform(2, 5, 6)],
-     "Q.unflatten(2, (2, -1)).transpose(1, 2)"),
+     "in0.unflatten(2, (2, -1)).transpose(1, 2)"),
     (Attention(q_num_heads=4, kv_num_heads=2), [uniform(2, 3, 8), uniform(2, 5, 4), uniform(2, 5, 6)],
      "enable_gqa=True"),
     (Attention(softcap=2.0), [Q, K, V], "torch.tanh"),
@@ -71,23 +68,12 @@ ATTENTIONS: list[tuple[Attention, list[Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("batch", [False, True])
-@pytest.mark.parametrize(("op", "operands", "part"), ATTENTIONS)
-def test_attention(op: Attention, operands: list[Any], part: str, batch: bool) -> None:
-    need_torch()
-    graph = Graph("case")
-    values: list[Value | None] = []
-    feeds = {}
-    for name, array in zip((name.rstrip("?") for name in Attention.inputs), operands, strict=False):
-        if array is None:
-            values.append(None)
-            continue
-        shape = (symbol("N"), *array.shape[1:]) if batch and name != "attn_mask" else array.shape
-        values.append(graph.add_input(name, TensorType(DType.of(array.dtype.name), shape)))
-        feeds[name] = array
-    node = graph.add_node(op, values, name="y")
-    graph.set_outputs(node.outputs[: 3 if len(operands) > 4 else 1])
-    results, text = run_module(graph, list(feeds.values()))
-    for ours, theirs in zip(results, run_session(graph, feeds), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6, err_msg=text)
-    assert part in text, text
+ATTENTIONS = [
+    Case(op, *operands, batch=batch, text=part, tolerance=1e-4, closed=(3,), results=3 if len(operands) > 4 else 1)
+    for op, operands, part in ROWS for batch in (False, True)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ATTENTIONS, ids=str)
+def test_attention(case: Case, check: Check) -> None:
+    check(case)

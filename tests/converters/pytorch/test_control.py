@@ -133,6 +133,74 @@ MAPPED = """g (float[2, 3] x, float[3] z) => (float[2, 3] y) {
     y = ConcatFromSequence <axis = 0, new_axis = 1> (sums)
 }"""
 
+WHOLE_PARTS = """g (float[2, 3] x, int64 p) => (float[2, 1] y, float[2, 3] all, int64 n) {
+    e = SequenceEmpty ()
+    two = Constant <value = int64 {2}> ()
+    parts = SplitToSequence <axis = 1> (x, two)
+    last = SequenceAt (parts, p)
+    s = SequenceInsert (e, last)
+    zero = Constant <value = int64 {0}> ()
+    first = SequenceAt (parts, zero)
+    t = SequenceInsert (s, first, zero)
+    all = ConcatFromSequence <axis = -1> (t)
+    u = SequenceErase (t)
+    v = SequenceErase (t, zero)
+    y = SequenceAt (v, zero)
+    n = SequenceLength (u)
+}"""
+SIZED_PARTS = """g (float[2, 4] x, int64[2] z) => (float[2, 4] y, int64 n) {
+    parts = SplitToSequence <axis = 1> (x, z)
+    negative = SequenceMap (parts) <body = b (float[2, M] a) => (float[2, M] d) { d = Neg (a) }>
+    y = ConcatFromSequence <axis = 1> (negative)
+    e = SequenceEmpty <dtype = 7> ()
+    n = SequenceLength (e)
+}"""
+TWO_LISTS = """g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z, int64 n) {
+    a = Abs (x)
+    s = SequenceConstruct (x, a)
+    t = SequenceConstruct (a, x)
+    zero = Constant <value = int64 {0}> ()
+    f, k = SequenceMap (s, t) <body = b (float[2, 3] c, float[2, 3] d) => (float[2, 3] h, float[2, 3] i) {
+        h = Sub (c, d)
+        i = Mul (c, d)
+    }>
+    y = SequenceAt (f, zero)
+    one = Constant <value = int64 {1}> ()
+    z = SequenceAt (k, one)
+    g1 = SequenceEmpty ()
+    g2 = SequenceInsert (g1, y)
+    n = SequenceLength (g2)
+}"""
+SCAN_STATELESS = """g (float[4, 3] x) => (float[4, 2] ys) {
+    half = Constant <value_floats = [0.5, 2.0]> ()
+    one = Constant <value_ints = [1]> ()
+    ys = Scan <num_scan_inputs = 1, body = b (float[3] xt) => (float[2] y) {
+        s = ReduceMean <keepdims = 1> (xt)
+        y = Mul (s, half)
+    }> (x)
+}"""
+OPTIONAL = """g (float[2, 3] x) => (float[2, 3] y, bool has, bool absent) {
+    o = Optional (x)
+    g1 = OptionalGetElement (o)
+    y = Neg (g1)
+    has = OptionalHasElement (o)
+    absent = OptionalHasElement ()
+}"""
+OPTIONAL_LIST = """g (float[2, 3] x) => (float[2, 3] y, bool has) {
+    a = Neg (x)
+    s = SequenceConstruct (x, a)
+    o = Optional (s)
+    has = OptionalHasElement (o)
+    g1 = OptionalGetElement (o)
+    one = Constant <value = int64 {1}> ()
+    y = SequenceAt (g1, one)
+}"""
+OPTIONAL_INSIDE = """g (float[2, 3] x, bool c) => (float[2, 3] y, bool has) {
+    y, has = If (c) <then_branch = t () => (a, b) { o = Optional (x) a = OptionalGetElement (o)
+                                                    b = OptionalHasElement (o) },
+                     else_branch = e () => (d, f) { d = OptionalGetElement (x) f = OptionalHasElement () }>
+}"""
+
 
 def true(value: bool) -> Any:
     return np.array(value)
@@ -164,6 +232,14 @@ CASES = {
     "scan axes": (SCAN_AXES, [X, Z], "        for xt, zt in zip(x.flip(1).unbind(1), z, strict=True):\n"),
     "sequence": (SEQUENCE, [X, count(1)], "        s = [x, a]\n"),
     "sequence from behind": (SEQUENCE, [X, count(-1)], ""),
+    "whole parts": (WHOLE_PARTS, [X, count(1)], "        parts = list(x.split(2, 1))\n"),
+    "parts of sizes": (SIZED_PARTS, [np.concatenate([X, X[:, :1]], 1), np.array([3, 1])], ".append("),
+    "two lists": (TWO_LISTS, [X], "for c, d in zip("),
+    "scan without state": (SCAN_STATELESS, [np.concatenate([X, -X])], "        for xt in x:\n"),
+    "optional": (OPTIONAL, [X], ""),
+    "optional list": (OPTIONAL_LIST, [X], ""),
+    "optional in a branch": (OPTIONAL_INSIDE, [X, true(True)], ""),
+    "optional in the other branch": (OPTIONAL_INSIDE, [X, true(False)], ""),
     "map": (MAPPED, [X, Z[:, 0].copy()], "            sums.append(d)\n"),
 }
 

@@ -50,6 +50,7 @@ DETECTION = [
     Case(NonMaxSuppression(True), BOXES, SCORES, Constant(np.int64(2)), None, LEAST),
     Case(NonMaxSuppression(), BOXES, SCORES),
     Case(RoiAlign(2, 3), X, ROIS, IMAGES, text="roi_align(in0, in1, in2, (2, 3))"),
+    Case(RoiAlign(2, 3), X, ROIS, IMAGES, batch=True, closed=(1, 2)),
     Case(RoiAlign(3, 2, 2, 0.5, coordinates=RoiCoordinates.OUTPUT_HALF_PIXEL), X, ROIS, IMAGES),
     Case(RoiAlign(2, 2, 3, 1.5, RoiMode.MAX), X, ROIS, IMAGES),
     Case(BoxNMS(), ROWS, batch=True),
@@ -59,7 +60,7 @@ DETECTION = [
     Case(BoxNMS(0.6, out_format=BoxFormat.CENTER), ROWS),
     Case(MultiBoxDetection(), SCORES + uniform(2, 3, 12, low=0, high=0.01), OFFSETS, ANCHORS),
     Case(MultiBoxDetection(False, 0.5, 0.3, True, nms_topk=6), SCORES + uniform(2, 3, 12, high=0.01), OFFSETS, ANCHORS),
-    Case(MultiBoxDetection(nms_threshold=-1), SCORES, OFFSETS, ANCHORS),
+    Case(MultiBoxDetection(nms_threshold=-1), SCORES, OFFSETS, ANCHORS, batch=True, closed=(2,)),
 ]  # fmt: skip
 PADDED = Explicit(((1, 1), (1, 1)))
 PICTURES = [

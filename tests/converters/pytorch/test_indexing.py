@@ -75,6 +75,9 @@ ROWS = [
       for reduction in Reduction for indices in (VECTORS, i64([[[3]], [[-2]]]), i64([[0, -1, 2], [1, 1, -1]]))),
     Case(ir.ScatterND(reduction=Reduction.ADD), MATRIX, i64([[1], [1]]), uniform(2, 3), text="accumulate=True"),
     Case(ir.ScatterND(reduction=Reduction.MUL), MATRIX, Constant(i64([[1], [1]])), uniform(2, 3), batch=False),
+    Case(ir.ScatterElements(axis=1), X, i64(np.tile([[0], [-1]], (5, 1, 6))), uniform(5, 2, 6), batch=True),
+    Case(ir.ScatterND(), X, i64([[[1, 0]], [[-1, 2]], [[0, 1]]]), uniform(3, 1, 6), batch=True,
+         closed=(1, 2)),
     Case(ir.ScatterND(), X > 0, VECTORS, uniform(3, 6) > 0),
     *(Case(ir.OneHot(axis=axis), indices, Constant(i64([4])), values) for axis in (-1, 0, 1)
       for indices in (i64([[0, 3], [-1, 4]]), i32([[-4, -5], [2, 7]])) for values in (f32([2, 5]), Constant(f32([0,
@@ -97,6 +100,9 @@ ROWS = [
     *(Case(ir.Unique(axis=axis, sorted=is_sorted), values) for is_sorted in (True, False)
       for axis, values in ((None, f32([2, 1, 1, 3, 4, 3])), (None, COPIES), (0, COPIES), (1, COPIES), (-1, COPIES[:,
            :, None].repeat(2, 2)), (None, i64([[5, -1], [5, 2]])))),
+    *(Case(ir.Unique(axis), COPIES, batch=True) for axis in (None, 0)),
+    Case(ir.CumProd(), f32([[2, 3, 1]] * 3), Constant(i64(0)), batch=True,
+         expected=[f32([[2, 3, 1], [4, 9, 1], [8, 27, 1]])]),
     *(Case(op(exclusive=exclusive, reverse=reverse), X, axis, batch=batch) for op in (ir.CumSum,)
       for exclusive in (False, True) for reverse in (False, True)
       for axis, batch in ((Constant(i64(0)), False), (Constant(i32(-1)), True), (i64(1), True))),

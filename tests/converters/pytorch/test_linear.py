@@ -1,4 +1,4 @@
-"""Products of integers, Einstein sums and determinants, against onnxruntime."""
+"""Products of matrices, Einstein sums and determinants, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from graphir.converters.pytorch import to_module
 from graphir.graph import Graph
 from graphir.ops.elementwise import Add
-from graphir.ops.linear import Det, Einsum, MatMul, MatMulInteger
+from graphir.ops.linear import Det, Einsum, Gemm, MatMul, MatMulInteger
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
@@ -20,11 +20,12 @@ def integers(*shape: int, dtype: str = "uint8", low: float = 0, seed: int = 0) -
     return uniform(*shape, low=low, high=100, dtype=dtype, seed=seed)
 
 
+ROWS = uniform(3, 5)
 CASES = [
     Case(MatMulInteger(), integers(3, 5), integers(5, 2, seed=1), text="in0.to(torch.int32) @ in1.to(torch.int32)"),
     Case(MatMulInteger(), integers(3, 5), Constant(integers(5, 2)), Constant(integers()), Constant(integers(1)[0])),
     Case(MatMulInteger(), integers(2, 3, 5), integers(5, 2, dtype="int8", low=-99), integers(), integers(dtype="int8")),
-    Case(MatMulInteger(), integers(3, 5), integers(5, 2), integers(), integers(2, seed=3), batch=False),
+    Case(MatMulInteger(), integers(3, 5), integers(5, 2), integers(), integers(2, seed=3), batch=True, closed=(1, 3)),
     Case(Einsum("ij,jk->ik"), uniform(3, 4), uniform(4, 5), text='torch.einsum("ij,jk->ik", in0, in1)'),
     Case(Einsum("...ii ->...i"), uniform(2, 3, 3), batch=True),
     Case(Einsum("bij, bjk"), uniform(2, 3, 4, dtype="float64"), uniform(2, 4, 1, dtype="float64")),
@@ -33,7 +34,18 @@ CASES = [
     Case(Det(), uniform(3, 3), text="torch.linalg.det(x)"),
     Case(Det(), uniform(2, 5, 4, 4), batch=True),
     Case(Det(), uniform(2, 1, 1)),
-]
+    Case(MatMul(), ROWS, Constant(uniform(5, 2)), batch=True, text="self.y = nn.Linear(5, 2, bias=False)"),
+    Case(MatMul(), uniform(2, 4, 3, 5), uniform(4, 5, 1), batch=True, text="in0 @ in1"),
+    Case(MatMul(), Constant(uniform(7, 3)), ROWS, text="self.c @ x"),
+    Case(MatMul(), uniform(5), uniform(5, 2)),
+    Case(MatMul(), uniform(2, 5, dtype="int64"), Constant(uniform(5, dtype="int64"))),
+    Case(Gemm(), ROWS, Constant(uniform(5, 2)), Constant(uniform(2)), batch=True, text="self.y = nn.Linear(5, 2)"),
+    Case(Gemm(transB=True), ROWS, Constant(uniform(2, 5)), text="self.y = nn.Linear(5, 2, bias=False)"),
+    Case(Gemm(0.5, 2.0), ROWS, Constant(uniform(5, 2)), Constant(uniform(2)), batch=True),
+    Case(Gemm(transA=True, transB=True), uniform(5, 3), uniform(2, 5), uniform(3, 1)),
+    Case(Gemm(1.0, 0.25), ROWS, uniform(5, 2), uniform(2), batch=True),
+    Case(Gemm(), ROWS, Constant(uniform(5, 2)), Constant(np.float32(2))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -11,7 +11,7 @@ from graphir.graph import Graph
 from graphir.ops.blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from graphir.ops.elementwise import Sub
 from graphir.ops.extent import Pad, PadMode, Tile
-from graphir.ops.shape import Expand, Reshape, Shape, Size, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Size, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, ReverseSequence, Split, Trilu
 from graphir.ops.slicing import BEYOND, Slice
 from graphir.types import DType, TensorType, symbol
@@ -50,11 +50,22 @@ SHAPES = [
     Case(Size(), uniform(0, 3), batch=True),
     Case(Reshape(), X, ints(3, -1), text="x.flatten(1)"),
     Case(Reshape(), uniform(0, 3, 2, 3), ints(-1, 2), text="x.reshape(-1, 2)"),
+    Case(Reshape(), X, computed(4, -1, 3)),
+    Case(Reshape(), IMAGE, ints(0, -1, 4, 5), batch=True),
+    Case(Reshape(True), uniform(0, 3, 2), ints(3, 0), text="x.reshape(3, 0)"),
+    Case(Flatten(), IMAGE, batch=True, text="x.flatten(1)"),
+    Case(Flatten(0), X),
+    Case(Flatten(-2), IMAGE, batch=True),
+    Case(Flatten(4), IMAGE),
+    Case(Shape(), X, batch=True),
+    Case(Shape(1), IMAGE),
+    Case(Shape(-3, -1), X, batch=True),
     Case(Squeeze(), uniform(2, 1, 3, 1), ints(1, -1), text="x.squeeze((1, 3))"),
     Case(Squeeze(), uniform(2, 1, 3, 1), computed(-1)),
     Case(Squeeze(), uniform(2, 1, 3, 1)),
     Case(Squeeze(), uniform(2, 1, 3, 1), batch=True, text="x.squeeze()"),
     Case(Unsqueeze(), X, ints(0, -1), text="x.unsqueeze(0).unsqueeze(4)"),
+    Case(Unsqueeze(), X, ints(1, -2), batch=True),
     Case(Unsqueeze(), X, computed(-1, 1)),
     Case(Unsqueeze(), np.float32(2), ints(0)),
 ]
@@ -126,6 +137,7 @@ BLOCKS = [
     Case(DepthToSpace(2, DepthOrder.CRD), uniform(2, 8, 3, 4), batch=True, text="F.pixel_shuffle(x, 2)"),
     Case(DepthToSpace(3), uniform(1, 18, 1, 2)),
     Case(SpaceToDepth(2), uniform(2, 3, 4, 6), batch=True, text="space_to_depth(x, 2)"),
+    Case(SpaceToDepth(2, DepthOrder.CRD), uniform(2, 3, 4, 6), batch=True),
     Case(SpaceToDepth(3), uniform(1, 2, 3, 6)),
     Case(SpaceToDepth(2), uniform(1, 1, 4, 2)),
 ]

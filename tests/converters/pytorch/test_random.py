@@ -11,11 +11,20 @@ from graphir.types import DType
 from tests.converters.pytorch.cases import Case, uniform
 from tests.converters.pytorch.running import need_torch, run_module
 
+X, Y = uniform(99, 103), uniform(29, 7, 51)
 CASES = [
     (Case(RandomNormal((200, 50), mean=3.0, scale=0.5)), [], 3.0, 0.5, "torch.randn((200, 50)"),
     (Case(RandomNormalLike(), uniform(300, 40), batch=True), [uniform(300, 40)], 0.0, 1.0, "torch.randn((n, 40)"),
     (Case(RandomUniform((10000,), DType.FLOAT64, -1.0, 5.0)), [], 2.0, 6 / 12**0.5, "* 6.0 + -1.0"),
-    (Case(RandomUniformLike(), uniform(99, 101)), [uniform(99, 101)], 0.5, 1 / 12**0.5, "torch.rand((99, 101)"),
+    (Case(RandomNormal((10007,), DType.FLOAT64)), [], 0.0, 1.0, "torch.randn((10007,), dtype=torch.float64"),
+    (Case(RandomNormal((9, 7, 501), mean=-2.0)), [], -2.0, 1.0, "+ -2.0"),
+    (Case(RandomNormalLike(DType.FLOAT64, 0.5, 2.0), X), [X], 0.5, 2.0, "* 2.0 + 0.5"),
+    (Case(RandomNormalLike(scale=0.25), Y, batch=True), [Y], 0.0, 0.25, "* 0.25"),
+    (Case(RandomUniform((33, 1, 307))), [], 0.5, 1 / 12**0.5, "torch.rand((33, 1, 307)"),
+    (Case(RandomUniform((10007,), low=2.0, high=3.0)), [], 2.5, 1 / 12**0.5, "+ 2.0"),
+    (Case(RandomUniformLike(), X), [X], 0.5, 1 / 12**0.5, "torch.rand((99, 103)"),
+    (Case(RandomUniformLike(None, -1.0, 1.0), Y, batch=True), [Y], 0.0, 2 / 12**0.5, "torch.rand((n, 7, 51)"),
+    (Case(RandomUniformLike(DType.FLOAT64, 0.0, 3.0), X), [X], 1.5, 3 / 12**0.5, "torch.float64"),
 ]
 
 

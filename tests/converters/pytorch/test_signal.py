@@ -11,6 +11,7 @@ from graphir.errors import UnsupportedOpError
 from graphir.ops import signal as ir
 from graphir.ops.foreign import Foreign
 from graphir.ops.text import StringConcat
+from graphir.types import DType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
 from tests.converters.pytorch.running import run_module
 
@@ -51,6 +52,8 @@ CASES = [
     Case(ir.STFT(onesided=False), SOUND, i64(4), WINDOW, None, tolerance=CLOSE, expected=[frames(4, WINDOW, 6)]),
     Case(ir.STFT(), SOUND, np.array(5), None, i64(7), batch=True, tolerance=CLOSE, text="torch.fft.rfft(frames)",
          expected=[frames(5, 1, 7)[:, :, :4]]),
+    Case(ir.MelWeightMatrix(DType.FLOAT64), np.array(8), np.array(16), np.array(8192), np.float32(0), np.float32(4096),
+         batch=True),
     *(Case(ir.MelWeightMatrix(), np.array(bins), np.array(length), np.array(rate), np.float32(0), np.float32(top))
       for bins, length, rate, top in ((8, 16, 8192, 4096), (5, 33, 8000, 3000), (20, 16, 8000, 4000))),
 ]  # fmt: skip

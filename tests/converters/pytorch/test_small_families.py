@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
+import ml_dtypes  # noqa: F401  gives numpy bfloat16 by name
 import numpy as np
 import pytest
 
@@ -43,6 +44,12 @@ def gamma_of(x: float) -> float:
     return math.inf if x > 35 else math.gamma(x)
 
 
+def steps(dtype: str, wide: Any) -> Any:
+    """Return 0.1, 0.4, ... up to 20 as a Range of 16 bits has them, computed in a wider dtype."""
+    start, _, delta = np.array([0.1, 20, 0.3], dtype).astype(wide)
+    return (start + np.arange(67) * delta).astype(dtype)
+
+
 ROWS = [
     *(Case(op(), whole(dtype, 3, 4), whole(dtype, 4, seed=1), batch=True) for op in TWO for dtype in ("int8", "int32",
          "uint8")),
@@ -63,15 +70,26 @@ ROWS = [
     *(Case(bits.BitCast(to=to), values, expected=[values.view(to.numpy())]) for to, values in (
         (DType.INT32, uniform(3, 4)), (DType.FLOAT32, whole("int32", 5) & 0x7F7FFFFF), (DType.UINT64, whole("int64",
              5)))),
+    Case(bits.BitShift(direction=bits.ShiftDirection.LEFT), whole("uint32", 3, 5), whole("uint32", 3, 1) % 32,
+         batch=True),
+    Case(bits.BitCast(to=DType.INT32), uniform(3, 7), batch=True, expected=[uniform(3, 7).view(np.int32)]),
+    Case(bits.CastLike(saturate=False), uniform(3, 4), np.zeros(1, DType.FLOAT8E5M2.numpy()),
+         expected=[uniform(3, 4).astype(DType.FLOAT8E5M2.numpy())]),
     Case(bits.CastLike(), uniform(3, 4), i64([1])),
     Case(bits.CastLike(), whole("int32", 3, 4), uniform(1, dtype="float16"), batch=True),
     Case(bits.CastLike(), whole("uint8", 3), np.array([True])),
+    *(Case(creation.Fill(value, shape, dtype), expected=[np.full(shape, value, dtype.numpy())])
+      for value, shape, dtype in ((2.5, (2, 3), DType.FLOAT32), (-1, (), DType.INT64), (0.5, (0, 4), DType.FLOAT16))),
     Case(creation.ConstantOfShape(value=2.5), i64([2, 3])),
+    Case(creation.ConstantOfShape(value=7, dtype=DType.INT32), i64([2, 1, 3]), batch=True),
     Case(creation.ConstantOfShape(value=1, dtype=DType.BOOL), i64([])),
     Case(creation.ConstantOfShape(value=-3, dtype=DType.INT8), i64([0, 4])),
     *(Case(creation.Range(), *(np.array(end, dtype) for end in ends)) for ends, dtype in (
         ((1, 9, 3), "int64"), ((9, -2, -4), "int32"), ((0, 5, 1), "int64"), ((0, 1, 0.25), "float32"),
         ((1.5, 4, 0.5), "float64"), ((3, 1, 1), "int64"), ((1, 5, 1), "int16"))),
+    *(Case(creation.Range(stash), *map(kind, np.array([0.1, 20, 0.3], dtype)), expected=[steps(dtype, stash.numpy())])
+      for stash, dtype in ((DType.FLOAT32, "float16"), (DType.FLOAT64, "float16"), (DType.FLOAT32, "bfloat16"))
+      for kind in (Constant, np.asarray)),
     Case(creation.Range(), Constant(i64(0)), i64(7), Constant(i64(1)),
          text="arange(0, x.item(), 1, torch.int64, device)"),
     *(Case(creation.EyeLike(k=k, dtype=dtype), uniform(3, 5), batch=batch)

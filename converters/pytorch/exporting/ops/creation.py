@@ -37,18 +37,21 @@ def export_constant_of_shape(node: ExportNode[ir.ConstantOfShape]) -> None:
 
 
 def export_range(node: ExportNode[ir.Range]) -> None:
-    """torch.arange; a function of the file for numbers that only a run knows, which may give no elements."""
-    dtype = dtype_text(node.dtype())
+    """torch.arange, of 16 bits in the wider dtype that the operator states; a function of the file for numbers that
+    only a run knows, which may give no elements."""
+    dtype = node.dtype()
+    wide = node.op.stash_type if dtype.is_float and dtype.bits == 16 else dtype
     numbers = [node.number(slot) for slot in range(3)]
     if None in numbers:
         function = node.function("arange")
         ends = [number or Expr(f"{node.tensor(slot).atom}.item()") for slot, number in enumerate(numbers)]
-        node.emit(call(function, *ends, dtype, node.device))
-        return
-    start, limit, delta = numbers
-    if _is(delta, 1):
-        start, delta = None if _is(start, 0) else start, None
-    node.emit(call("torch.arange", start, limit, delta, dtype=dtype, device=node.device))
+        text = call(function, *ends, dtype_text(wide), node.device)
+    else:
+        start, limit, delta = numbers
+        if _is(delta, 1):
+            start, delta = None if _is(start, 0) else start, None
+        text = call("torch.arange", start, limit, delta, dtype=dtype_text(wide), device=node.device)
+    node.emit(text if wide is dtype else node.cast(text, dtype))
 
 
 def _is(number: Expr | None, value: int) -> bool:
