@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="the number of one network")
+    parser.add_argument("--torch", action="store_true", help="also as PyTorch modules")
     parser.add_argument("--log", type=Path, help="a file that gets every finding as a line of JSON")
     arguments = parser.parse_args()
     counts: Counter[tuple[str, Kind]] = Counter()
@@ -37,7 +38,7 @@ def main() -> int:
             drawn = draw(arguments.seed, index)
             if arguments.log:
                 arguments.log.with_suffix(".last").write_text(f"{index}\n{drawn}\n", encoding="ascii")
-            found = verdict(live, drawn)
+            found = verdict(live, drawn, torch=arguments.torch)
             accepted += found.runs
             for road, outcome in found.roads.items():
                 kind = outcome.kind if found.runs or outcome.kind is Kind.CRASH else Kind.UNJUDGED

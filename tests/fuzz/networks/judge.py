@@ -1,6 +1,7 @@
-"""What becomes of a drawn network: live MXNet's numbers against those of three roads.
+"""What becomes of a drawn network: live MXNet's numbers against those of four roads.
 
-ONNX: import, export, onnxruntime. The reference: numpy. MXNet: import, export as a symbol again, live MXNet.
+ONNX: import, export, onnxruntime. The reference: numpy. MXNet: import, export as a symbol again, live MXNet. PyTorch:
+the module, run in this process.
 
 A network enlarges errors of rounding, so a difference counts only where it is far beyond what MXNet's own results
 change when its inputs change by rounding.
@@ -22,13 +23,14 @@ from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError
 from graphir.graph import Graph
+from tests.converters.pytorch.running import run_module
 from tests.equivalence.live import LiveError
 from tests.fuzz.networks import bases
 from tests.fuzz.networks.draw import Drawn
 from tests.fuzz.networks.network import Array
 from tests.fuzz.symbols.judge import Kind, Outcome, PatientLive
 
-ROADS = ("onnx", "reference", "mxnet")
+ROADS = ("onnx", "reference", "mxnet", "torch")
 RTOL = {"float16": 1e-2, "float32": 1e-3, "float64": 1e-3}
 ROUNDING = {False: 3e-7, True: 1e-3}  # relative, of a network without and with float16
 LOST = re.compile(r'"op": "(_contrib_boolean_mask|_npx_nonzero|_npi_delete|_npi_unique)"')
@@ -59,13 +61,13 @@ class LiveNetworks:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether MXNet runs a network, and what each road made of it."""
+    """Whether MXNet runs a network, and what each road made of it; `torch` is unjudged unless it was requested."""
 
     runs: bool
     roads: Mapping[str, Outcome]
 
 
-def verdict(live: LiveNetworks, drawn: Drawn) -> Verdict:
+def verdict(live: LiveNetworks, drawn: Drawn, *, torch: bool = False) -> Verdict:
     """All roads of a network that MXNet runs. For one that it does not, whether our roads crash."""
     try:
         wanted: list[Array] | None = live(drawn.symbol, drawn.arrays, drawn.onednn)
@@ -73,27 +75,30 @@ def verdict(live: LiveNetworks, drawn: Drawn) -> Verdict:
         if "process ended" in str(error):
             return Verdict(False, dict.fromkeys(ROADS, Outcome(Kind.UNJUDGED)))
         wanted = None
-    roads = _outcomes(live, drawn, wanted)
+    roads = _outcomes(live, drawn, wanted, torch=torch)
     if wanted is not None and bases.places(drawn.symbol) and any(each.kind is Kind.WRONG for each in roads.values()):
-        roads = _with_mxnets_bases(live, drawn, wanted, roads)
+        roads = _with_mxnets_bases(live, drawn, wanted, roads, torch=torch)
     return Verdict(wanted is not None, roads)
 
 
-def _outcomes(live: LiveNetworks, drawn: Drawn, wanted: Sequence[Array] | None) -> dict[str, Outcome]:
+def _outcomes(
+    live: LiveNetworks, drawn: Drawn, wanted: Sequence[Array] | None, *, torch: bool
+) -> dict[str, Outcome]:
     graph = _imported(drawn)
-    if isinstance(graph, Outcome):
-        onnx_road = mxnet_road = graph
-    else:
-        onnx_road = _through_onnx(graph, drawn, wanted)
-        mxnet_road = _through_mxnet(graph, drawn, wanted, live)
-    roads = {"onnx": onnx_road, "reference": _through_reference(drawn, wanted), "mxnet": mxnet_road}
+    roads = dict.fromkeys(ROADS, graph if isinstance(graph, Outcome) else Outcome(Kind.UNJUDGED))
+    if not isinstance(graph, Outcome):
+        roads["onnx"] = _through_onnx(graph, drawn, wanted)
+        roads["mxnet"] = _through_mxnet(graph, drawn, wanted, live)
+        if torch and wanted is not None:
+            roads["torch"] = _through_torch(graph, drawn, wanted)
+    roads["reference"] = _through_reference(drawn, wanted)
     if wanted is not None and any(outcome.kind is Kind.WRONG for outcome in roads.values()):
         roads = _beyond_rounding(live, drawn, wanted, roads)
     return roads
 
 
 def _with_mxnets_bases(
-    live: LiveNetworks, drawn: Drawn, wanted: Sequence[Array], roads: Mapping[str, Outcome]
+    live: LiveNetworks, drawn: Drawn, wanted: Sequence[Array], roads: Mapping[str, Outcome], *, torch: bool
 ) -> dict[str, Outcome]:
     """The roads again, where decompositions that leave a basis free are proven to be what differs (see `bases`)."""
     proven = {name for name, outcome in roads.items() if outcome.kind is Kind.WRONG}
@@ -106,11 +111,11 @@ def _with_mxnets_bases(
         if not bases.decomposes(node, operand, true, true):
             return dict(roads)
         results[place] = true
-        for name, outcome in _outcomes(live, bases.alone(drawn, place, operand), true).items():
+        for name, outcome in _outcomes(live, bases.alone(drawn, place, operand), true, torch=torch).items():
             same = outcome.kind is Kind.EQUAL
             if not (same or (isinstance(outcome, Results) and bases.decomposes(node, operand, outcome.arrays, true))):
                 proven.discard(name)
-    again = _outcomes(live, bases.given(drawn, results), wanted)
+    again = _outcomes(live, bases.given(drawn, results), wanted, torch=torch)
     recorded = Outcome(Kind.RECORDED, "another basis of a decomposition; with MXNet's the network's results are equal")
     return {
         name: recorded if name in proven and again[name].kind is Kind.EQUAL else outcome
@@ -167,6 +172,17 @@ def _through_onnx(graph: Graph, drawn: Drawn, wanted: Sequence[Array] | None) ->
     except Exception as error:
         return Outcome(Kind.STOPPED, f"{type(error).__name__}: {error}")
     return compare(found, wanted)
+
+
+def _through_torch(graph: Graph, drawn: Drawn, wanted: Sequence[Array]) -> Outcome:
+    try:
+        results, _ = run_module(graph, [drawn.arrays[value.name] for value in graph.inputs])
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:  # a factorization refuses NaN by an error of its own
+        kind = Kind.STOPPED if type(error).__name__ == "LinAlgError" else Kind.CRASH
+        return Outcome(kind, f"{type(error).__name__}: {error}")
+    return compare(results, wanted)
 
 
 def _through_reference(drawn: Drawn, wanted: Sequence[Array] | None) -> Outcome:

@@ -1,4 +1,4 @@
-"""Random MXNet networks: live MXNet and the three roads agree, and nothing crashes.
+"""Random MXNet networks: live MXNet and the four roads agree, PyTorch where it is installed, and nothing crashes.
 
 GRAPHIR_FUZZ_NETWORKS and GRAPHIR_FUZZ_SEED make it longer and other; `python -m tests.fuzz.networks` sorts what it
 finds.
@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -42,7 +43,7 @@ def accepted() -> list[bool]:
 def test_all_roads_agree(index: int, live: LiveNetworks, accepted: list[bool]) -> None:
     drawn = draw(SEED, index)
     with needing("MXNet"):
-        found = verdict(live, drawn)
+        found = verdict(live, drawn, torch=find_spec("torch") is not None)
     accepted.append(found.runs)
     assert {road: outcome for road, outcome in found.roads.items() if outcome.kind in FAULTS} == {}, str(drawn)
 
