@@ -38,7 +38,7 @@ from graphir.verification.running.slices import return_memory_of
 from .decisions import Decisions, Reached, is_decision
 from .judge import Judgement, Regions, judge
 from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, unmoved
-from .ways import HERE, OWN, Way, ways_for
+from .ways import HERE, NOTHING, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
 ROUNDS, MOST_NODES = 8, 128
@@ -227,6 +227,8 @@ class _Trials:
         drawn = {}
         for edge, way in taken.items():
             numbers, (low, high) = way.draw(generator, arrays[edge]), range_of(edge)
+            if way.alone not in (None, edge) and arrays[edge].dtype.kind == "f":
+                numbers = numbers * NOTHING
             table = table_of(edge)
             if table is not None and not table.guarded:  # no input leads outside: the reference refuses it
                 low, high = max(low, table.least), min(high, table.high)

@@ -20,6 +20,9 @@ from .parts import Segment
 
 # Of few numbers behind a product, one draw in four or so has none beyond a threshold.
 DRAWS_BEYOND = 4
+# A part that reads more than a residual layer with its gate costs too many runs. Beside an edge alone, what others have
+# is less than a unit in its last place.
+MOST_ALONE, NOTHING = 3, 2.0**-30
 HERE = "on these very inputs"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 STEEPLY = "for numbers so large that e to the power of them overflows"
@@ -28,12 +31,14 @@ STEEPLY = "for numbers so large that e to the power of them overflows"
 @dataclass(frozen=True)
 class Way:
     """A way to draw numbers like those of an array; two `turns` of it draw others. `is_steep` says that only infinities
-    on one side count as a difference, `where` what is said of it."""
+    on one side count as a difference, `where` what is said of it. Beside an edge that is `alone` all others have next
+    to nothing."""
 
     draw: Callable[[np.random.Generator, Array], Array]
     turn: int = 0
     where: str = ELSEWHERE
     is_steep: bool = False
+    alone: Value | None = None
 
     def shows(self, found: Comparison) -> bool:
         """Return whether a comparison on such numbers shows a difference."""
@@ -52,6 +57,8 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
     ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
+    # An operand that counts for next to nothing beside another, as a layer scale leaves it.
+    ways += [Way(evenly, alone=edge) for edge in free] if 1 < len(free) <= MOST_ALONE else []
     cuts = any(node.op.decides >= DecisionTrait.CUTS for node in nodes)
     ways += [Way(in_sizes, turn) for turn in range(DRAWS_BEYOND if cuts else 0)]
     # Of results that have bounds, cutting off what is beyond changes nothing.
