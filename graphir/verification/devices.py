@@ -42,15 +42,11 @@ def note_devices(models: Models, make: Callable[[], Mapping[str, Array]], report
             reason = reason if on_cpu.differs else f": what differs is what {own} computes, not the model"
             report.notes.append(f"on the CPU the same file is {on_cpu}{' ' if on_cpu.differs else ''}{reason}")
     if first == PROVIDERS["cuda"]:  # TensorRT has one setting for a whole process
-        report.notes += _with_tf32(candidate, fitted, found)
-
-
-def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapping[str, Array]) -> list[str]:
-    try:
-        session = OnnxSession(candidate.path, providers=candidate.providers, tf32=True)
-    except GraphirError as error:
-        return [f"what TF32 would cost is not known: {str(error).splitlines()[0]}"]
-    return [f"TF32 was off; with it the outputs {_apart(found, session.run(feeds))}"]
+        try:
+            session = OnnxSession(candidate.path, providers=candidate.providers, tf32=True)
+            report.notes.append(f"TF32 was off; with it the outputs {_apart(found, session.run(fitted))}")
+        except GraphirError as error:
+            report.notes.append(f"what TF32 would cost is not known: {str(error).splitlines()[0]}")
 
 
 def _apart(found: Mapping[str, Array], other: Mapping[str, Array]) -> str:

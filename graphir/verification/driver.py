@@ -226,8 +226,13 @@ def _take(report: VerificationReport, name: str, further: VerificationReport, ev
         report.sets.append(InputSet(name, further.feeds, tuple(further.outputs)))
     report.notes += [note for note in further.notes if note not in report.notes]
     report.rankings = joined(report.rankings, further.rankings)
+    places = {comparison.name: index for index, comparison in enumerate(report.outputs)}
     for comparison in further.outputs:
-        _take_worse(report.outputs, comparison)
+        index = places.get(comparison.name, -1)
+        if index >= 0:
+            report.outputs[index] = max(report.outputs[index], comparison, key=lambda one: (gravity(one), one.share))
+        elif not comparison.verdict.passes:
+            report.outputs.append(comparison)
     report.causes = report.causes or further.causes
     report.rewritten |= further.rewritten
     if report.first_divergence is None and further.first_divergence is not None:
@@ -236,18 +241,6 @@ def _take(report: VerificationReport, name: str, further: VerificationReport, ev
         evidence.append(further.evidence)
         if all(comparison.verdict.passes for comparison in further.outputs):
             report.unproven = [doubt_sentence(*doubt) for doubt in unproven(evidence).items()]
-
-
-def _take_worse(outputs: list[Comparison], comparison: Comparison) -> None:
-    """Put a comparison where that of the same name stands, if it is worse; at the end if there is none and it does not
-    pass."""
-    for index, stored in enumerate(outputs):
-        if stored.name == comparison.name:
-            if (gravity(comparison), comparison.share) > (gravity(stored), stored.share):
-                outputs[index] = comparison
-            return
-    if not comparison.verdict.passes:
-        outputs.append(comparison)
 
 
 def _sentence(text: str) -> str:

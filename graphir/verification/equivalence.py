@@ -26,9 +26,9 @@ from .grading.detections import compare_as_sets
 from .grading.evidence import doubt_sentence, gather_evidence, look_for_overflow, plain_evidence, unproven
 from .grading.ranking import rankings
 from .numbers.compare import Comparison, same, says_nothing
-from .numbers.limits import Limits
+from .numbers.limits import GradingLimits
 from .options import ComparisonOptions
-from .pairs.matches import Stated, first_run, fit, questions, turned
+from .pairs.matches import first_run, fit, questions, turned
 from .pairs.pairing import layer_pairs, missing_layers, output_pairs
 from .pairs.sides import Sides
 from .report import VerificationReport
@@ -36,7 +36,7 @@ from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
 from .running.heads import hides_errors, is_shiftless, scores, values_before_heads
 from .running.layouts import check_keys, order_outside
-from .running.noise import Rounding
+from .running.noise import RoundedRuns
 from .running.references import RuntimeReference
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ class Models:
         theirs = self.reference.quantized or (inside is not None and inside.quantizes)
         quantized = candidate.structure.quantizes and theirs
         steps = {} if inside is None else inside.steps
-        limits = Limits(how.rtol, how.atol, self.step, steps, elsewhere, quantized)
+        limits = GradingLimits(how.rtol, how.atol, self.step, steps, elsewhere, quantized)
         origin = self.graph if self.graph is not None else Graph()
-        rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest, extra)
+        rounding = RoundedRuns(candidate, origin, feeds, how.seed, limits.coarsest, extra)
         made_of = self.sides is not None and self.sides.made_of
         known = Bench(self.reference, candidate, feeds, rounding, layers, limits, inside, made_of=made_of)
         return replace(known, alone=self.is_proven)
@@ -130,19 +130,23 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     heads = [] if models.is_proven else _heads(candidate, pairs, layers, report.notes)
 
     bench = models.bench(feeds, layers, [*(name for _, name in pairs), *(head.name for head in heads)])
-    report.notes += _about_runs(bench, how, models.telling)
+    about = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
+    about += [candidate.beyond_budget(feeds, per_layer=how.per_layer)]
+    about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
+    report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
     check_keys(pairs, reference.keys, candidate.keys)
 
-    outputs = [_output(pair, stated) for pair in pairs]
+    matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
+    outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]
     # Where nodes prove what outputs show, only a difference asks how far rounding moves them.
     is_proven = sides is not None and sides.proves and not bench.limits.coarsest
     moved = {} if is_proven else _moved_once(bench, [*outputs, *(head for head in heads if head.name in results)])
-    report.outputs = _grade(bench, [*outputs, *heads], (expected, results), moved, sides)
+    report.outputs = _grade(bench, [*outputs, *heads], (expected, results, moved), sides)
     report.rankings = rankings(bench, outputs, (expected, results), report.outputs)
-    graded = {comparison.name: comparison for comparison in report.outputs}
-    report.layers = [graded.get(layer.name, layer) for layer in report.layers]
+    by_name = {comparison.name: comparison for comparison in report.outputs}
+    report.layers = [by_name.get(layer.name, layer) for layer in report.layers]
     report.notes += [
         f"{one.name} was compared with its channels where {one.source} has them" for one in outputs
         if one.turned is None and order_outside(results[one.name], expected[one.source])
@@ -236,42 +240,21 @@ def _empty_report(feeds: Results) -> VerificationReport:
     return VerificationReport(reference="", candidate="", feeds=types, outputs=[])
 
 
-def _about_runs(bench: Bench, how: ComparisonOptions, sides: Sides | None) -> Iterator[str]:
-    """Yield what is to be said of both models before any numbers: 8 bits, memory, layers that are not compared."""
-    candidate = bench.candidate
-    notes = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
-    notes += [candidate.beyond_budget(bench.feeds, per_layer=how.per_layer)]
-    notes += [missing_layers(bench.reference, bench.layers, sides) if how.per_layer else ""]
-    yield from filter(None, notes)
-
-
-def _output(pair: tuple[str, str], stated: Stated) -> Asked:
-    """Return a pair of outputs; what was stated of their axes is done to the candidate's."""
-    source, name = pair
-    match = stated.outputs.get(source)
-    return Asked(source, source, name, True, turned=partial(turned, match=match) if match and match.order else None)
-
-
 def _grade(
-    bench: Bench,
-    asked: Sequence[Asked],
-    results: tuple[Results, Results],
-    moved: Results,
-    sides: Sides | None,
+    bench: Bench, asked: Sequence[Asked], runs: tuple[Results, Results, Results], sides: Sides | None
 ) -> list[Comparison]:
-    """Return the comparisons of outputs and of values before heads.
+    """Return the comparisons of outputs and of values before heads, of which `runs` are the reference's values, the
+    candidate's, and these where rounding moved the feeds.
 
     What no floor can excuse is asked of the candidate's regions at first, which takes no run of the reference on moved
     inputs. Where these differ, or cannot be judged, each value has the verdict of its own floor.
     """
-    graded = replace(bench, passing=True).compare(asked, *results, moved)
-    if can_judge(bench, sides):
-        graded = grade_by_regions(bench, asked, graded, results[0], sides)
+    graded = replace(bench, passing=True).compare(asked, *runs)
+    graded = grade_by_regions(bench, asked, graded, runs[0], sides) if can_judge(bench, sides) else graded
     if all(comparison.verdict.passes for comparison in graded):
         return graded
-    graded = bench.compare(asked, *results, moved)
-    graded = grade_by_regions(bench, asked, graded, results[0], sides)
-    return compare_as_sets(bench, [request for request in asked if request.is_output], graded, results)
+    graded = grade_by_regions(bench, asked, bench.compare(asked, *runs), runs[0], sides)
+    return compare_as_sets(bench, [request for request in asked if request.is_output], graded, runs[:2])
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:

@@ -45,17 +45,12 @@ def compare_isolated(
 def run_in_child(function: Callable[[], T], how: ComparisonOptions, tell: Callable[[str], None] | None = None) -> T:
     """Return what the function returns, run in a child with the limits of a comparison. Raises RunEnded too.
 
-    What the function gives to `forwarded(tell)` is told in this process.
+    What the function gives to `forwarded(tell)` is told in this process. onnxruntime may take what is stated for live
+    frameworks, else their time, and the memory of the machine.
     """
-    return run_isolated(function, _caps(how.live), tell)
-
-
-def _caps(live: Live | None) -> Caps:
-    """Return what onnxruntime may take: the limits that are stated for live frameworks, else their time, and the memory
-    of the machine."""
-    limits = (live or Live()).limits()
-    is_stated = bool(os.environ.get(MEMORY)) or (live is not None and live.memory is not None)
-    return Caps(limits.seconds, limits.memory if is_stated else machine_memory())
+    limits = (how.live or Live()).limits()
+    is_stated = bool(os.environ.get(MEMORY)) or (how.live is not None and how.live.memory is not None)
+    return run_isolated(function, Caps(limits.seconds, limits.memory if is_stated else machine_memory()), tell)
 
 
 def _name(model: Any, role: str) -> str:

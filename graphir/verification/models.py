@@ -213,7 +213,11 @@ class _Check:
             return self._against_graph(_part_of(model, options))
         if row is None:
             _check_whole(model, options)
-            return self._against_capture(GoldenCapture(model))
+            golden, inputs = GoldenCapture(model), self.under_test.session.inputs
+            pieces = pieces_of(golden, inputs)
+            if pieces is not None and self.how.feeds is None:
+                return self._check(pieces, pieces.plan(list(inputs)), self.graph, None)
+            return self._check(golden, golden_plan(golden.feeds, self.how.feeds, list(inputs)), self.graph, None)
         if row.runs and not options.is_cut:
             return self._against_file(model, options)
         source = read_model(model, replace(options, format=row.name))
@@ -228,13 +232,6 @@ class _Check:
             return self._check(reference, plan, layers, sides, structure_of(origin))
 
         return hold_against(judges, origin, check, memory=self.how.memory_budget)
-
-    def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
-        inputs = self.under_test.session.inputs
-        pieces = pieces_of(golden, inputs)
-        if pieces is not None and self.how.feeds is None:
-            return self._check(pieces, pieces.plan(list(inputs)), self.graph, None)
-        return self._check(golden, golden_plan(golden.feeds, self.how.feeds, list(inputs)), self.graph, None)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model, memory=self.how.memory_budget)) as source:

@@ -21,7 +21,7 @@ from graphir.inputs.sets import drawn_sets
 from graphir.inputs.sizes import OpenSizes
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.noise import Rounding
+from graphir.verification.running.noise import RoundedRuns
 from tests.inputs.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 from tests.verification.models import onnx_model
 
@@ -357,7 +357,7 @@ def test_what_is_looked_up_as_floats_moves_weights_instead() -> None:
     feeds = make_feeds(graph)
     assert perturbed(graph, feeds) is None
     with OnnxCandidate(graph) as candidate:
-        rounding = Rounding(candidate, graph, feeds, 0)
+        rounding = RoundedRuns(candidate, graph, feeds, 0)
         assert rounding.moves_weights
         runs = list(rounding.runs(["y"]))
     assert any(not np.array_equal(runs[0]["y"], run["y"]) for run in runs[1:])

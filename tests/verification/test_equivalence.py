@@ -31,7 +31,7 @@ from graphir.verification.numbers.compare import compare
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.heads import values_before_heads
-from graphir.verification.running.noise import Rounding
+from graphir.verification.running.noise import RoundedRuns
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
 from graphir.verification.verdict import Verdict
@@ -295,13 +295,13 @@ def test_rounding_of_the_same_nodes_is_measured_on_the_first_set_only(
     """The reference computes what the candidate does without optimisations then: a run of that shows nothing else."""
     paths = [save(models.net_graph(), tmp_path / f"{name}.onnx")[0] for name in "ab"]
     measured: list[Any] = []
-    runs = Rounding.runs
+    runs = RoundedRuns.runs
 
-    def noted(rounding: Rounding, names: Any, **options: Any) -> Any:
+    def noted(rounding: RoundedRuns, names: Any, **options: Any) -> Any:
         measured.append(names)
         return runs(rounding, names, **options)
 
-    monkeypatch.setattr(Rounding, "runs", noted)
+    monkeypatch.setattr(RoundedRuns, "runs", noted)
     monkeypatch.setattr(isolation, "_may_fork", False)
     monkeypatch.setattr(equivalence, "HEAVY", 1.0 if is_proven else 1e9)
     for module, name in ((limits, "NOISE_LEAST"), (numbers, "PLAIN_NOISE")):

@@ -14,7 +14,7 @@ INPUTS = ROOT.parent / "inputs"
 HANDLERS = {
     ("causes/layers.py", "_Inquiry.reproduce", "VerificationError"): "a note",
     ("causes/minimal.py", "_result", "GraphirError"): "VerificationError",
-    ("devices.py", "_with_tf32", "GraphirError"): "a note",
+    ("devices.py", "note_devices", "GraphirError"): "a note",
     ("driver.py", "_Driver._takes", "VerificationError"): "the refusal is raised",
     ("driver.py", "_Driver._first", "LiveFailed"): "LiveFailed",
     ("driver.py", "_Driver._first", "VerificationError"): "other sizes are tried, else the refusal is raised",

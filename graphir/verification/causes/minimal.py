@@ -13,7 +13,7 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
-from graphir.runtime.providers import Choice, choose_providers
+from graphir.runtime.providers import choose_providers
 from graphir.safety.foreign_text import one_line
 from graphir.types import DType, TensorType
 from graphir.verification.numbers.compare import difference
@@ -99,6 +99,8 @@ def write_minimal(
     part runs on `providers`. The folder is made where it is not there. Raises VerificationError for a folder that holds
     files already, and where the parts alone do not show the difference.
     """
+    from graphir.converters.onnx import save
+
     place = check_folder(folder)
     results: dict[str, Array] = {}
     made: dict[str, tuple[Graph, dict[str, Array]]] = {}
@@ -114,7 +116,22 @@ def write_minimal(
         raise VerificationError(
             f"{segment.value.name}: the parts of both models give the same on these numbers, so they reproduce nothing"
         )
-    return _written(place, made, results, order, (segment.value.name, what, limit), choose_providers(providers))
+    place.mkdir(parents=True, exist_ok=True)
+    for which, (part, inputs) in made.items():
+        save(part, place / f"{which}.onnx")
+        numbered: dict[str, Any] = {f"input_{slot}": array for slot, array in enumerate(inputs.values())}
+        np.savez(place / f"{which}_inputs.npz", **numbered)
+    recorded: dict[str, Any] = dict(results)
+    np.savez(place / "expected.npz", **recorded)
+    chosen, name = choose_providers(providers), segment.value.name
+    script = SCRIPT.format(
+        order=order, limit=limit, entries={key: text for choice in chosen for key, text in choice.entries.items()},
+        providers=[choice.named for choice in chosen if choice.row.name != "cpu"],
+    )  # fmt: skip
+    (place / "reproduce.py").write_text(script, encoding="utf-8")
+    about = README.format(title=one_line(f"{name}: {what}"), name=one_line(name))
+    (place / "README.txt").write_text(about, encoding="utf-8")
+    return sorted(place.iterdir())
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
@@ -136,36 +153,6 @@ def _part(segment: Segment, side: int, arrays: Mapping[str, Array]) -> Graph:
             shape = array.shape if given.rank is None else None
             part.refine(given, TensorType(DType.of(array.dtype) if given.dtype is None else given.dtype, shape))
     return part
-
-
-def _written(
-    place: Path,
-    made: Mapping[str, tuple[Graph, Mapping[str, Array]]],
-    results: Mapping[str, Array],
-    order: tuple[int, ...],
-    about: tuple[str, str, float],
-    chosen: Sequence[Choice],
-) -> list[Path]:
-    from graphir.converters.onnx import save
-
-    name, what, limit = about
-    place.mkdir(parents=True, exist_ok=True)
-    for which, (part, inputs) in made.items():
-        save(part, place / f"{which}.onnx")
-        numbered: dict[str, Any] = {f"input_{slot}": array for slot, array in enumerate(inputs.values())}
-        np.savez(place / f"{which}_inputs.npz", **numbered)
-    recorded: dict[str, Any] = dict(results)
-    np.savez(place / "expected.npz", **recorded)
-    texts = {
-        "reproduce.py": SCRIPT.format(
-            order=order, limit=limit, entries={key: text for choice in chosen for key, text in choice.entries.items()},
-            providers=[choice.named for choice in chosen if choice.row.name != "cpu"],
-        ),
-        "README.txt": README.format(title=one_line(f"{name}: {what}"), name=one_line(name)),
-    }
-    for file, text in texts.items():
-        (place / file).write_text(text, encoding="utf-8")
-    return sorted(place.iterdir())
 
 
 def _result(

@@ -53,7 +53,14 @@ def grade_by_regions(
         return list(compared)
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
-        return [_as_not_run(result, judged) if result in differing else result for result in compared]
+        # What rounding moves too far is not proven then.
+        return [
+            replace(
+                result, note="; ".join(filter(None, (result.note, f"{NOT_RUN}: {judged.reason}"))),
+                verdict=Verdict.BROKEN if result.verdict.differs else Verdict.NOT_PROVEN,
+            ) if result in differing else result
+            for result in compared
+        ]  # fmt: skip
     regions, judgement = judged
     asked_for = [(one, regions.known.values.get(one.source)) for one in (by_title[result.name] for result in differing)]
     ends = [one for one, end in asked_for if regions.has(end, one.name)]
@@ -125,13 +132,6 @@ def _behind_causes(
             result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))
         graded.append(result)
     return graded
-
-
-def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
-    """Return the comparison of a value whose parts could not be run: what rounding moves too far is not proven then."""
-    is_open = result.verdict is Verdict.NOT_DETERMINISTIC
-    notes = "; ".join(filter(None, (result.note, f"{NOT_RUN}: {refusal.reason}")))
-    return replace(result, verdict=Verdict.NOT_PROVEN if is_open else result.verdict, note=notes)
 
 
 def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bool = False) -> bool:

@@ -8,7 +8,7 @@ when its inputs are rounded, and a difference otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,8 +19,8 @@ from graphir.arrays import Array
 from graphir.ops import traits_of
 from graphir.ops.traits import DecisionTrait
 from graphir.verification.numbers.compare import Comparison, noise_limit
-from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
-from graphir.verification.running.bench import Asked, Bench, ComparedPair
+from graphir.verification.numbers.limits import QUANTIZED_STEP, GradingLimits
+from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 
 Floats = NDArray[np.float64]
@@ -94,10 +94,13 @@ def compare_as_sets(
     ]
     if tables[0].shape[::2] != tables[1].shape[::2]:
         return list(graded)
+    names = [pair.asked.name for pair in group]
     again = [
         where.read({pair.asked.source: pair.aligned(run[pair.asked.name]) for pair in group})
-        for run in _runs(bench, group)
-    ]
+        for runs in (bench.rounding.runs(names, coarse=any(pair.step for pair in group)),
+                     bench.rounding.further(names, FEEDS_MOVED))
+        for run in runs
+    ]  # fmt: skip
     result = compare_tables(tables[0], tables[1], again, bench.limits, max(pair.step for pair in group))
     return [replace(result, name=line.name, shape=line.shape) if line.name in titles else line for line in graded]
 
@@ -115,19 +118,15 @@ def cuts_before(bench: Bench, output: str) -> bool:
     return False
 
 
-def _runs(bench: Bench, group: Sequence[ComparedPair]) -> Iterator[Mapping[str, Array]]:
-    names = [pair.asked.name for pair in group]
-    yield from bench.rounding.runs(names, coarse=any(pair.step for pair in group))
-    yield from bench.rounding.further(names, FEEDS_MOVED)
-
-
 def compare_tables(
-    expected: Floats, candidate: Floats, again: Sequence[Floats], limits_of: Limits, step: float = 0.0
+    expected: Floats, candidate: Floats, again: Sequence[Floats], limits_of: GradingLimits, step: float = 0.0
 ) -> Comparison:
     """Return the comparison of two tables; its numbers are those of the columns that come closest to their limit,
     infinite where a row has no counterpart and no reason."""
     limit_of = partial(noise_limit, step=step, elsewhere=limits_of.elsewhere)
-    scale = np.array([_scale(expected[expected[..., 0] >= 0][:, columns]) for columns in PARTS])
+    numbers = [expected[expected[..., 0] >= 0][:, columns] for columns in PARTS]
+    # Where there is no finite magnitude a difference keeps its size.
+    scale = np.array([np.abs(part[np.isfinite(part)]).max(initial=0.0) or 1.0 for part in numbers])
     least = QUANTIZED_STEP if limits_of.quantized else 0.0
     floors = np.zeros(len(PARTS))
     for run in again:
@@ -138,8 +137,10 @@ def compare_tables(
     changes = _changes(expected, candidate, pairs) / scale
     turned: list[Place] = []
     open_rows: list[Place] = []
-    for place in _without_counterpart(expected, candidate, pairs):
-        (turned if _comes_and_goes((expected, candidate), place, again, limits * scale) else open_rows).append(place)
+    for side, image, row in _without_counterpart(expected, candidate, pairs):
+        wanted = (expected, candidate)[side][image, row]
+        comes_and_goes = any(bool(_agree(wanted, run[image], limits * scale).any()) == (side == 0) for run in again)
+        (turned if comes_and_goes else open_rows).append((side, image, row))
     verdict, relative = Verdict.NOISE, float(changes[np.argmax(changes / limits)])
     moved = _is_laid_out_otherwise(expected, candidate, 2 * limits[0] * scale[0])
     if open_rows or moved or (changes > limits).any():
@@ -197,13 +198,6 @@ def _without_counterpart(left: Floats, right: Floats, pairs: Sequence[tuple[int,
     return [place for place in places if place not in paired]
 
 
-def _comes_and_goes(tables: tuple[Floats, Floats], place: Place, again: Sequence[Floats], give: Floats) -> bool:
-    """Return whether the candidate itself turns about a row when its inputs are rounded."""
-    side, image, row = place
-    wanted = tables[side][image, row]
-    return any(bool(_agree(wanted, run[image], give).any()) == (side == 0) for run in again)
-
-
 def _is_laid_out_otherwise(expected: Floats, candidate: Floats, tie: float) -> bool:
     """Return whether scores rise where those of the reference do not, or rows without a detection hold other numbers
     than all of the reference's do."""
@@ -224,11 +218,6 @@ def _changes(left: Floats, right: Floats, pairs: Sequence[tuple[int, int, int]])
     with np.errstate(invalid="ignore"):
         apart = np.where((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)), 0.0, np.abs(ours - theirs))
     return np.array([np.nan_to_num(apart[:, columns], nan=math.inf).max(initial=0.0) for columns in PARTS])
-
-
-def _scale(numbers: Floats) -> float:
-    """Return the largest finite magnitude; 1 where there is none, so that a difference keeps its size."""
-    return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)) or 1.0
 
 
 def _are_classes(array: Array) -> bool:

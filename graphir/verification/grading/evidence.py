@@ -179,13 +179,15 @@ def _doubts(
 ) -> dict[str, str]:
     structure = bench.candidate.structure
     faint = {one.name for one in graded if one.is_faint}
+    live = None if bench.inside is None else bench.inside.live
+    believed = not bench.feeds or bench.reference.recorded  # a capture cannot be asked about other inputs
     doubts = {}
     for one in outputs:
         reason = doubt(
             expected[one.source], reacts=one.name in reacting, exact=one.name not in structure.real,
             fixed=one.name not in structure.live, faint=one.title in faint,
         )  # fmt: skip
-        if reason and not (reason == FIXED and _is_fixed(bench, one.source)):
+        if reason and not (reason == FIXED and (believed or (live is not None and one.source not in live))):
             doubts[one.source] = reason
     return doubts
 
@@ -209,13 +211,6 @@ def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[A
         if reached:
             found[one.source] = " ".join(reached)
     return found
-
-
-def _is_fixed(bench: Bench, source: str) -> bool:
-    """Return whether one of the reference's outputs is known to depend on no input; a capture, which has one set of
-    inputs and cannot be asked about others, is believed."""
-    live = None if bench.inside is None else bench.inside.live
-    return not bench.feeds or bench.reference.recorded or (live is not None and source not in live)
 
 
 def _shown(

@@ -87,25 +87,20 @@ def rankings(
 
 def least_classes(structure: Structure, output: str) -> int | None:
     """Return how many columns an output has at least if it holds scores of classes, None if it does not: it comes of a
-    softmax, or of a product of matrices and what is usual behind one."""
+    softmax, or of a product of matrices and what is usual behind one: a bias, a factor, a function one to one."""
     name = output
     while name in structure.producers:
         operator, operands = structure.producers[name]
         if is_shiftless(operator):
             return OF_SOFTMAX
-        if traits_of(operator).rounding is Rounding.PRODUCTS:
+        traits = traits_of(operator)
+        if traits.rounding is Rounding.PRODUCTS:
             return OF_PRODUCT
-        if not (_keeps_scores(operator) or passes_on(operator)):
+        is_affine = traits.elementwise is Elementwise.BROADCAST and traits.rounding is Rounding.ROUNDS
+        if not (is_affine or traits.saturates is Saturation.ONE_TO_ONE or passes_on(operator)):
             return None
         name = next((operand for operand in operands if operand in structure.producers), "")
     return None
-
-
-def _keeps_scores(operator: str) -> bool:
-    """Return whether scores stay scores: a bias or a factor that broadcasts, or a function that is one to one."""
-    traits = traits_of(operator)
-    is_affine = traits.elementwise is Elementwise.BROADCAST and traits.rounding is Rounding.ROUNDS
-    return is_affine or traits.saturates is Saturation.ONE_TO_ONE
 
 
 def ranked(name: str, expected: Array, found: Array, allowed: float) -> Ranking | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.verification.verdict import Verdict
 
-from .local import Channel, local_limit, worst_channel
+from .local import local_limit, worst_channel
 
 # Adding up 84 numbers in another order: each addition loses up to half a unit in the last place of float32, 2**-24.
 NOISE_LEAST = 5e-6
@@ -246,8 +245,8 @@ def compare(
         limit = allowed / scale if scale else math.inf if allowed else 0.0
         verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if max_abs <= allowed else Verdict.BROKEN
     elif is_exact(reference) and is_exact(candidate):
-        limit = 0.0
-        verdict, note = _graded_exactly(reference, candidate, measured, max_abs, note)
+        limit, pair = 0.0, (reference, candidate)
+        verdict, note = _graded_exactly(pair, measured, max_abs, note) if max_abs else (Verdict.IDENTICAL, note)
     else:
         own, other = _steps(reference), _steps(candidate)
         # A type of the candidate counts where the reference is as coarse, by its own type or by `step`.
@@ -268,7 +267,10 @@ def compare(
                 reference, candidate, measured.deviation, least, bounded=measured.bounded, elsewhere=elsewhere
             )
             if channel is not None and channel.differs and max_abs > measured.unit:
-                return _of_channel(made, channel, measured.overall)
+                relative, limit = local_limit(channel)
+                note = f"in {channel}, whose numbers are smaller than others beside them"
+                return made(channel.scale, channel.max_abs, relative, measured.overall, limit, Verdict.BROKEN, note,
+                            str(channel))  # fmt: skip
         elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
             verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
     if verdict is Verdict.IDENTICAL and says_nothing(reference):
@@ -289,27 +291,16 @@ def _about_movement(floor: Floor) -> str:
     return f"rounding alone moves it by {floor.overall:.2g} of its scale, more than is ever allowed"
 
 
-def _graded_exactly(
-    reference: Array, candidate: Array, floor: Floor, max_abs: float, note: str
-) -> tuple[Verdict, str]:
-    """Return the verdict on integers or booleans, and what is to be said."""
-    if max_abs == 0:
-        return Verdict.IDENTICAL, note
-    if max_abs == math.inf:
-        moved = floor.overall == math.inf
-        return (Verdict.NOT_DETERMINISTIC, _about_movement(floor)) if moved else (Verdict.BROKEN, note)
-    if floor.deviation is None:
+def _graded_exactly(pair: tuple[Array, Array], floor: Floor, max_abs: float, note: str) -> tuple[Verdict, str]:
+    """Return the verdict on integers or booleans that differ, and what is to be said."""
+    if max_abs == math.inf and floor.overall == math.inf:
+        return Verdict.NOT_DETERMINISTIC, _about_movement(floor)
+    if max_abs == math.inf or floor.deviation is None:
         return Verdict.BROKEN, note
-    if (floor.deviation[reference != candidate] != 0).all():
+    moved = floor.deviation != 0
+    if moved[pair[0] != pair[1]].all():
         return Verdict.NOISE, f"{note}, each of them one that rounding alone changes too"
-    return Verdict.BROKEN, f"{note}; rounding alone changes {int(np.count_nonzero(floor.deviation))}, others"
-
-
-def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: float) -> Comparison:
-    """Return the comparison of a value that differs in one channel."""
-    relative, limit = local_limit(channel)
-    note = f"in {channel}, whose numbers are smaller than others beside them"
-    return made(channel.scale, channel.max_abs, relative, overall, limit, Verdict.BROKEN, note, str(channel))
+    return Verdict.BROKEN, f"{note}; rounding alone changes {int(np.count_nonzero(moved))}, others"
 
 
 def grade(relative: float, limit: float) -> Verdict:

@@ -34,7 +34,7 @@ FLOAT32_STEP = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
-class Limits:
+class GradingLimits:
     """Stated tolerances, or else what follows from floors. `steps` are those of the coarser types that the reference's
     values came through, by their names, `step` that of one that was asked for and holds for all; `elsewhere` says that
     the two are computed on different devices, `quantized` that both round to 8 bits on the way."""

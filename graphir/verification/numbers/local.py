@@ -83,22 +83,18 @@ def worst_channel(
     factor = LOCAL_FACTOR_ELSEWHERE if elsewhere else LOCAL_FACTOR
     moved = None if deviation is None else _numbers(deviation) * factor
     smallest = max(smallest, BESIDE_ONE * float(size.max()) if bounded else 0.0)
-    channels = [_worst(axis, size, off, moved, limit, smallest) for axis in axes]
+    channels = []
+    for axis in axes:
+        scale, difference = _largest(size, axis), _largest(off, axis)
+        usual = np.zeros_like(scale) if moved is None else _largest(moved, axis)
+        if size.size < FEW * scale.size:
+            usual = np.maximum(usual, _of_neighbours(scale, usual))
+        allowed = np.maximum(np.maximum(max(LOCAL_LEAST, limit) * scale, usual), smallest)
+        beside = min(BESIDE_ZERO, limit) * float(scale.max())
+        allowed = np.where(scale == 0, np.maximum(allowed, beside), allowed)
+        index = int(np.argmax(difference / allowed))
+        channels.append(Channel(axis, index, float(scale[index]), float(difference[index]), float(allowed[index])))
     return max(channels, key=lambda channel: channel.max_abs / channel.allowed)
-
-
-def _worst(axis: int, size: Array, off: Array, moved: Array | None, limit: float, smallest: float) -> Channel:
-    """Return the worst channel along an axis; `moved` is what each element may move by for what rounding does to it."""
-    scale, difference = _largest(size, axis), _largest(off, axis)
-    usual = np.zeros_like(scale) if moved is None else _largest(moved, axis)
-    if size.size < FEW * scale.size:
-        usual = np.maximum(usual, _of_neighbours(scale, usual))
-    allowed = np.maximum(max(LOCAL_LEAST, limit) * scale, usual)
-    allowed = np.maximum(allowed, smallest)
-    beside = min(BESIDE_ZERO, limit) * float(scale.max())
-    allowed = np.where(scale == 0, np.maximum(allowed, beside), allowed)
-    index = int(np.argmax(difference / allowed))
-    return Channel(axis, index, float(scale[index]), float(difference[index]), float(allowed[index]))
 
 
 def _largest(array: Array, axis: int) -> Array:

@@ -11,13 +11,13 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphir.analysis.channels import Order, channel_moves, fits
 from graphir.arrays import Array
 from graphir.errors import VerificationError
-from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.layouts import Fitting
@@ -99,35 +99,26 @@ def other_fittings(
     both ways. Inputs that are `settled` stay. At most MOST_TRIED."""
     open_ones = [name for name in fitting if name not in settled]
     guessed = open_ones if any(fitting[name][0] != name for name in open_ones) else []
-    yield from islice(_fittings(feeds, inputs, fitting, guessed, settled), MOST_TRIED)
-
-
-def _fittings(
-    feeds: Mapping[str, Array],
-    inputs: Mapping[str, Sequence[Any]],
-    fitting: Fitting,
-    guessed: Sequence[str],
-    settled: Sequence[str],
-) -> Iterator[Fitting]:
-    sources = [fitting[name][0] for name in guessed]
-    for chosen in permutations(sources):
-        pairs = {name: source for name, (source, _) in fitting.items()} | dict(zip(guessed, chosen, strict=True))
-        for move in (None, 0, 1):
-            made: Fitting = {}
-            for name, source in pairs.items():
-                shape, own = feeds[source].shape, fitting[name]
-                order = own[1] if source == own[0] else ()
-                if move is not None and name not in settled and len(shape) >= 3:
-                    moved = channel_moves(len(shape))[move]
-                    order = moved if fits([shape[axis] for axis in moved], inputs[name]) else order
-                made[name] = source, order
-            shapes = {
-                name: feeds[source].transpose(order).shape if order else feeds[source].shape
-                for name, (source, order) in made.items()
-            }
-            suits = all(len(shape) == len(inputs[name]) and fits(shape, inputs[name]) for name, shape in shapes.items())
-            if made != fitting and suits:
-                yield made
+    chosen = ((pick, move) for pick in permutations(fitting[name][0] for name in guessed) for move in (None, 0, 1))
+    count = 0
+    for pick, move in chosen:
+        pairs = {name: source for name, (source, _) in fitting.items()} | dict(zip(guessed, pick, strict=True))
+        made: Fitting = {}
+        suits = True
+        for name, source in pairs.items():
+            shape, own = feeds[source].shape, fitting[name]
+            order = own[1] if source == own[0] else ()
+            if move is not None and name not in settled and len(shape) >= 3:
+                moved = channel_moves(len(shape))[move]
+                order = moved if fits([shape[axis] for axis in moved], inputs[name]) else order
+            made[name] = source, order
+            laid = [shape[axis] for axis in order] if order else shape
+            suits = suits and len(laid) == len(inputs[name]) and fits(laid, inputs[name])
+        if made != fitting and suits:
+            yield made
+            count += 1
+            if count == MOST_TRIED:
+                return
 
 
 def agreeing_outputs(
@@ -242,7 +233,7 @@ def questions(
     expected: Mapping[str, Array],
     pairs: Mapping[str, str],
     stated: Stated,
-    limits: Limits,
+    limits: GradingLimits,
 ) -> Iterator[str]:
     """At most one: whether another pairing is meant, under which the models agree."""
     fed, given = stated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import VerificationError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Names in a line that people read.
 NAMED = 3
+LACKING, ALONE = "outputs that the candidate lacks", "outputs of the candidate alone, not compared"
 
 
 def output_pairs(
@@ -41,7 +42,7 @@ def output_pairs(
         expected = [name for name in expected if name not in fed]
         own = [name for name in own if name not in fed.values()]
     if paired and not (expected and own):
-        notes += _about_single(expected, own)
+        notes += [f"{what}: {', '.join(names)}" for what, names in ((LACKING, expected), (ALONE, own)) if names]
     else:
         paired |= _pairs_by_name(expected, own, notes)
     return [(name, paired[name]) for name in all_expected if name in paired]
@@ -66,24 +67,17 @@ def _fed_alike(expected: Sequence[str], own: Sequence[str], sides: Sides) -> dic
     return found
 
 
-def _about_single(expected: Sequence[str], own: Sequence[str]) -> Iterator[str]:
-    """Yield what is to be said of outputs that only the reference has, and of those of the candidate alone."""
-    if expected:
-        yield f"outputs that the candidate lacks: {', '.join(expected)}"
-    if own:
-        yield f"outputs of the candidate alone, not compared: {', '.join(own)}"
-
-
 def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> dict[str, str]:
     """Return outputs of one name, and the rest by position; those that one side lacks stay alone."""
     common = [name for name in expected if name in own]
     if len(common) == len(expected):
         if common != [name for name in own if name in common]:
             notes.append(f"the outputs come in another order: {', '.join(expected)} became {', '.join(own)}")
-        notes += _about_single((), [name for name in own if name not in common])
+        single = [name for name in own if name not in common]
+        notes += [f"{ALONE}: {', '.join(single)}"] if single else []
         return {name: name for name in expected}
     if common and len(own) < len(expected):
-        notes += _about_single([name for name in expected if name not in own], ())
+        notes.append(f"{LACKING}: {', '.join(name for name in expected if name not in own)}")
         return {name: name for name in common}
     if len(own) != len(expected):
         raise VerificationError(

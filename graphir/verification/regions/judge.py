@@ -30,7 +30,7 @@ from graphir.verification.verdict import Verdict
 from .parts import (
     TIES,
     CutCandidate,
-    Known,
+    KnownValues,
     NotRun,
     Segment,
     Walks,
@@ -76,7 +76,7 @@ class Regions:
     """A candidate that is cut at all values that both models know, and what its parts give. `apart` are the values that
     differ where the whole candidate runs on its own numbers."""
 
-    def __init__(self, bench: Bench, sides: Sides, known: Known) -> None:
+    def __init__(self, bench: Bench, sides: Sides, known: KnownValues) -> None:
         assert sides.graphs is not None
         self._bench, self.known = bench, known
         self._inferred = sides.inferred
@@ -371,7 +371,7 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
     assert sides.graphs is not None
     if "parts" not in bench.judged:
         try:
-            regions = Regions(bench, sides, Known(bench, sides.graphs, room_for(bench)))
+            regions = Regions(bench, sides, KnownValues(bench, sides.graphs, room_for(bench)))
             bench.judged["parts"] = regions, regions.judged()
         except GraphirError as error:
             bench.judged["parts"] = NotRun.after(error)

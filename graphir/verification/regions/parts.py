@@ -21,7 +21,7 @@ from graphir.ops.shape import Shape
 from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
-from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.numbers.local import BESIDE_ONE
 from graphir.verification.pairs.sides import by_name
 from graphir.verification.running.layouts import fitted_feeds, order_inside
@@ -51,7 +51,7 @@ class NotRun:
         return cls((str(error) or type(error).__name__).splitlines()[0])
 
 
-class Known:
+class KnownValues:
     """The pairs of values of two graphs that both models can be asked for.
 
     `names` are the names by which the reference is asked for the first graph's values, those of outputs where a value
@@ -344,7 +344,7 @@ def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
 
 
 def compared_inside(
-    name: str, expected: Array, found: Array, floor: Floor, limits: Limits, *, roundings: int = 0
+    name: str, expected: Array, found: Array, floor: Floor, limits: GradingLimits, *, roundings: int = 0
 ) -> Comparison:
     """Return a result inside a model held against another's, in the layout that suits.
 

@@ -28,7 +28,6 @@ from graphir.inputs.roles import table_of
 from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
 from graphir.verification.numbers.compare import Comparison, says_nothing
-from graphir.verification.numbers.limits import Limits
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
@@ -196,7 +195,11 @@ class _Trials:
         nothing of which it is not known where the candidate has the channels."""
         if array.dtype.kind not in "fiubV" or not array.size:
             return False
-        return edge.producer is None or not (edge in self._sizes or _is_symmetric(array))
+        # Where moving the channels changes nothing no numbers tell where they are.
+        moves = channel_moves(array.ndim) if array.ndim > 2 and edge.producer is not None else ()
+        moved = (array.transpose(order) for order in moves)
+        is_symmetric = any(array.shape == other.shape and bool(np.array_equal(array, other)) for other in moved)
+        return edge.producer is None or not (edge in self._sizes or is_symmetric)
 
     def _run(self, trials: Sequence[_Trial], until: float = math.inf) -> None:
         """Run parts in all of their ways: in each pass those that want the same of the edges that they share."""
@@ -271,7 +274,10 @@ class _Trials:
             theirs_alone = found[self._regions.name(end)]
             array = expected[self._named[end]]
             result = self._graded(trial, array, theirs_alone, None)
-            if isinstance(result, Comparison) and not result.verdict.passes and not _is_exact(trial, array):
+            # Rounding is no excuse where one node decides about whole numbers, or no node rounds.
+            is_exact = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
+            is_exact = is_exact or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
+            if isinstance(result, Comparison) and not result.verdict.passes and not is_exact:
                 moved = cut.run_moved(theirs, names, feeds=feeds) if moved is None else moved
                 if moved:
                     result = self._graded(trial, array, theirs_alone, moved[self._regions.name(end)])
@@ -288,7 +294,10 @@ class _Trials:
         segment = trial.segment
         floor = unmoved(expected, segment.value, segment.other)
         floor = floor if moved is None else floor.seen(found, moved)
-        name, limits = self._regions.known.names[segment.value], _limits(self._bench.limits, segment)
+        name, limits = self._regions.known.names[segment.value], self._bench.limits
+        # What stands between roundings to 8 bits has no step of 8 bits of its own.
+        if not any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes):
+            limits = replace(limits, quantized=False)
         return compared_inside(name, expected, found, floor, limits, roundings=count_roundings(*segment.nodes))
 
     def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:
@@ -342,21 +351,3 @@ class _Trials:
         first = sorted(rows, key=lambda row: not (is_decision(row.left) or is_decision(row.right)))
         said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in first[:2]]
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
-
-
-def _limits(limits: Limits, segment: Segment) -> Limits:
-    """Return the limits of a part: what stands between roundings to 8 bits has no step of 8 bits of its own."""
-    rounds = any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes)
-    return limits if rounds else replace(limits, quantized=False)
-
-
-def _is_exact(trial: _Trial, array: Array) -> bool:
-    """Return whether rounding is no excuse: one node decides about whole numbers, or no node rounds."""
-    is_whole = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
-    return is_whole or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
-
-
-def _is_symmetric(array: Array) -> bool:
-    """Return whether moving the channels changes nothing, so that no numbers tell where they are."""
-    moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
-    return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)

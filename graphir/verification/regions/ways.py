@@ -71,16 +71,11 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
         threshold = max(map(abs, real), default=0.0)
         turns = range(DRAWS_BEYOND if threshold else 0)
         ways += [Way(Between(-2 * threshold, 2 * threshold), turn) for turn in turns]
-    if not is_bound and _raises_alone(segment):
+    # By parts e to the power of something may overflow where one operator takes the largest off first.
+    raises = [any(node.op.name == "Exp" for node in side) for side in segment.nodes]
+    if not is_bound and raises[0] != raises[1]:
         ways.append(Way(steep, where=STEEPLY, is_steep=True))
     return ways
-
-
-def _raises_alone(segment: Segment) -> bool:
-    """Return whether one model alone takes e to the power of something: by parts, which may overflow where one operator
-    that does so inside takes the largest off first."""
-    ours, theirs = (any(node.op.name == "Exp" for node in nodes) for nodes in segment.nodes)
-    return ours != theirs
 
 
 OWN = Way(unchanged, where=HERE)

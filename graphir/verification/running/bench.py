@@ -13,9 +13,9 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.ops import traits, traits_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, moves_too_much, same
-from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.numbers.local import BESIDE_ONE
-from graphir.verification.running.noise import Rounding
+from graphir.verification.running.noise import RoundedRuns
 from graphir.verification.verdict import Verdict
 
 from .candidate import OnnxCandidate
@@ -98,9 +98,9 @@ class Bench:
     reference: Reference
     candidate: OnnxCandidate
     feeds: Mapping[str, Array]
-    rounding: Rounding
+    rounding: RoundedRuns
     layers: Mapping[str, str]
-    limits: Limits
+    limits: GradingLimits
     inside: Structure | None = None
     alone: bool = False
     passing: bool = False

@@ -28,7 +28,7 @@ LARGEST_MOVED = 1 << 22
 NARROW = ("float16", "bfloat16")
 
 
-class Rounding:
+class RoundedRuns:
     """Runs of a candidate that differ from its first by rounding alone.
 
     They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
@@ -53,9 +53,9 @@ class Rounding:
         self._known: dict[str, Array] = {}
         self._moved: dict[float, list[Feeds]] = {}
 
-    def on(self, feeds: Feeds) -> Rounding:
+    def on(self, feeds: Feeds) -> RoundedRuns:
         """Return the same of the candidate on other feeds."""
-        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
+        return RoundedRuns(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
 
     def feeds(self, *, coarse: bool = False) -> list[Feeds]:
         """Return the feeds that rounding moved; none where there is no real number in them."""

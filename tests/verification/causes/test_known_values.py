@@ -14,7 +14,7 @@ from graphir.converters.formats import Reference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
-from graphir.verification.regions.parts import Known
+from graphir.verification.regions.parts import KnownValues
 
 Array = NDArray[Any]
 NAMES = ["a", "b", "c", "d"]
@@ -55,7 +55,7 @@ def chain() -> Graph:
 def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> None:
     reference = Counted()
     bench: Any = SimpleNamespace(reference=reference, feeds={}, layers={name: name for name in NAMES})
-    known = Known(bench, (chain(), chain()), kept=kept)
+    known = KnownValues(bench, (chain(), chain()), kept=kept)
     for wanted in (["a"], ["b", "d"], ["a"]):
         found = known.expected([known.values[name] for name in wanted])
         assert {value.name: array[0] for value, array in found.items()} == {

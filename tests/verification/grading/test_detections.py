@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import graphir
 from graphir.verification.grading.detections import Detections, compare_tables, find_detections
 from graphir.verification.numbers.compare import Comparison
-from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.verdict import Verdict
 from tests.verification.regions.test_suppressions import AT_THE_LIMIT, detector, feeds
 
@@ -36,7 +36,7 @@ COUNT = int((ROWS[:, 0] >= 0).sum())
 
 def compared(reference: Floats, candidate: Floats, *again: Floats) -> Comparison:
     tables = [rows[None] if rows.ndim == 2 else rows for rows in (reference, candidate, *again)]
-    return compare_tables(tables[0], tables[1], tables[2:], Limits())
+    return compare_tables(tables[0], tables[1], tables[2:], GradingLimits())
 
 
 def changed(row: int, column: int, number: float) -> Floats:

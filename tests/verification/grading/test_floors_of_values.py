@@ -18,7 +18,7 @@ from graphir.verification import driver
 from graphir.verification.numbers.compare import Floor
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.noise import Rounding
+from graphir.verification.running.noise import RoundedRuns
 from graphir.verification.verdict import Verdict
 
 SEEDED = np.random.Generator(np.random.PCG64(11))
@@ -77,8 +77,8 @@ def test_weights_are_moved_in_place_of_integers(tmp_path: Path) -> None:
 
     feeds = {"ids": np.arange(10, dtype=np.int64).reshape(2, 5)}
     with OnnxCandidate(path) as candidate:
-        first = list(Rounding(candidate, Graph(), feeds, 0).runs(["p"]))
-        again = list(Rounding(candidate, Graph(), feeds, 0).runs(["p"]))
+        first = list(RoundedRuns(candidate, Graph(), feeds, 0).runs(["p"]))
+        again = list(RoundedRuns(candidate, Graph(), feeds, 0).runs(["p"]))
         still = candidate.run(feeds, ["p"])["p"]
     assert len(first) == 4
     assert all(np.array_equal(one["p"], other["p"]) for one, other in zip(first, again, strict=True)), "seeded"

@@ -20,7 +20,7 @@ from graphir.verification.numbers.compare import (
     grade,
     noise_limit,
 )
-from graphir.verification.numbers.limits import Limits, within_a_step
+from graphir.verification.numbers.limits import GradingLimits, within_a_step
 from graphir.verification.verdict import Verdict
 from tests.typed import untyped
 
@@ -242,16 +242,16 @@ STEP = 2.0**-10  # of float16
 
 
 @pytest.mark.parametrize("factor, roundings, limits, verdict", [
-    (1 + 2 * STEP, 1, Limits(), Verdict.NOISE),
-    (1 + 8 * STEP, 1, Limits(), Verdict.BROKEN),
-    (1 + 8 * STEP, 4, Limits(), Verdict.NOISE),
-    (1 + 24 * STEP, 4, Limits(), Verdict.BROKEN),
-    (1 + 24 * STEP, 100, Limits(), Verdict.NOISE),  # as many as a chain may lose
-    (1 + 8 * STEP, 1, Limits(elsewhere=True), Verdict.NOISE),
-    (1 + 8 * STEP, 1, Limits(rtol=0.1), Verdict.NOISE),
+    (1 + 2 * STEP, 1, GradingLimits(), Verdict.NOISE),
+    (1 + 8 * STEP, 1, GradingLimits(), Verdict.BROKEN),
+    (1 + 8 * STEP, 4, GradingLimits(), Verdict.NOISE),
+    (1 + 24 * STEP, 4, GradingLimits(), Verdict.BROKEN),
+    (1 + 24 * STEP, 100, GradingLimits(), Verdict.NOISE),  # as many as a chain may lose
+    (1 + 8 * STEP, 1, GradingLimits(elsewhere=True), Verdict.NOISE),
+    (1 + 8 * STEP, 1, GradingLimits(rtol=0.1), Verdict.NOISE),
 ])  # fmt: skip
 def test_a_part_in_float16_may_lose_what_its_own_kernels_round(
-    factor: float, roundings: int, limits: Limits, verdict: Verdict
+    factor: float, roundings: int, limits: GradingLimits, verdict: Verdict
 ) -> None:
     """A channel of a hundredth of the largest numbers, in a value whose floor excuses it."""
     reference = np.ones((2, 3, 4), np.float16)
