@@ -50,9 +50,10 @@ def _first(r: Draw) -> str:
 
 
 def _channels(value: Any, layout: str) -> int:
-    found = sizes(value)[0 if layout == "channels_first" else -1]
-    assert found is not None
-    return int(found)
+    channels = sizes(value)[0 if layout == "channels_first" else -1]
+    if channels is None:
+        raise ValueError("the number of channels is open, which Keras refuses as well")
+    return int(channels)
 
 
 def _groups(r: Draw, channels: int) -> int:
