@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from graphir.graph import Node, Value
 from graphir.ops.activation import Relu
 from graphir.ops.control import If
-from graphir.ops.elementwise import Add, Clip, Greater, GreaterOrEqual, Less, LessOrEqual, Max, Min, Mod
+from graphir.ops.elementwise import Add, Clip, Greater, GreaterOrEqual, Less, LessOrEqual, Max, Min, Mod, Mul
 from graphir.ops.slicing import Slice
 from graphir.ops.traits import ANY, POSITIVE, DecisionTrait, Rounding
 from graphir.types import DType, TensorType
@@ -42,14 +44,20 @@ def _range_of(value: Value, known: dict[Value, Range], depth: int) -> Range:
     if node is None or not depth or not isinstance(value.type, TensorType):
         return ANY
     operator = node.op
-    if isinstance(operator, Add | Mod):
+    if isinstance(operator, Add | Mul | Mod):
         first, second = (range_of(operand, known, depth - 1) for operand in node.inputs if operand is not None)
         if isinstance(operator, Mod):  # without `fmod` the remainder has the divisor's sign
             return (0.0, second[1]) if second[0] > 0 and not operator.fmod else ANY
-        low, high = first[0] + second[0], first[1] + second[1]
-        # Infinities of both signs have no sum, and whole numbers beyond their type wrap around.
-        is_sum = low <= high and (value.dtype is not DType.INT64 or max(-low, high) < LARGEST)
-        return (low, high) if is_sum and value.dtype in (DType.FLOAT32, DType.FLOAT64, DType.INT64) else ANY
+        if isinstance(operator, Mul):
+            ends = [one * other for one in first for other in second]
+        else:
+            ends = [first[0] + second[0], first[1] + second[1]]
+        # Infinities of both signs have no sum, 0 and an infinity no product; whole numbers may wrap around.
+        is_known = not any(map(math.isnan, ends)) and (
+            value.dtype in (DType.FLOAT32, DType.FLOAT64)
+            or (value.dtype is DType.INT64 and max(map(abs, ends)) < LARGEST)
+        )
+        return (min(ends), max(ends)) if is_known else ANY
     low, high = POSITIVE if operator.rounding is Rounding.SIZES else operator.bounds
     is_limit = operator.rounding is Rounding.EXACT and operator.decides is DecisionTrait.LIMITS
     if not is_limit and operator.rounding not in (Rounding.VIEWS, Rounding.MOVES):

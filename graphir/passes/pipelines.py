@@ -220,6 +220,15 @@ def export() -> Pipeline:
     return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
 
 
+def for_onnx() -> Pipeline:
+    """In front of the exporter of ONNX, for graphs of other formats: runtimes pool every region that they are given."""
+    from .needed_regions import NEEDED_REGIONS, has_unread_regions
+    from .rewrite import apply_rules
+
+    return Pipeline("ONNX", (Step("pool_needed_regions", partial(apply_rules, rules=NEEDED_REGIONS), (),
+                                  has_unread_regions),))  # fmt: skip
+
+
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
     """In front of the exporter of PyTorch: constants are computed, functions of torch that are spelled out recognised;
     loops and branches stay, Dropout with `training`."""

@@ -31,7 +31,8 @@ from .verdict import Verdict
 
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 0.8
-# ... and as many of them as this share of that time allows, which is no more than so many seconds.
+# ... and as many of them as this share of that time allows, which is no more than so many seconds: one at least, unless
+# the first took that much itself.
 SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
@@ -86,7 +87,7 @@ class _Driver:
         if pending and not _is_settled(report):
             report.notes += [LIGHT] if is_long and not is_whole and not is_proven else []
             room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
-            taken += self._run_further(compared, pending, report, room)
+            taken += self._run_further(compared, pending, report, room, 0.0 if how.feeds else spent)
         if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
             tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
@@ -94,7 +95,7 @@ class _Driver:
             report.notes += tried.notes
             if tried.overflows and how.feeds is None and not is_whole:
                 large = FeedSet("large", (lambda: enlarged(made()),), stretched=True)
-                self._run_further(compared, [large], report, float("inf"))
+                self._run_further(compared, [large], report, float("inf"), 0.0)
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
             report.coverage += [reason] if reason else coverage(self.models.candidate, taken)
@@ -135,15 +136,15 @@ class _Driver:
         return True
 
     def _run_further(
-        self, compared: Compared, pending: Sequence[FeedSet], report: VerificationReport, room: float
+        self, compared: Compared, pending: Sequence[FeedSet], report: VerificationReport, room: float, spent: float
     ) -> list[Made]:
-        """Run the further sets into the report, as many as are done in `room` seconds; what made those that were
-        taken."""
+        """Run the further sets into the report, as many as are done in `room` seconds where the first took `spent`;
+        what made those that were taken."""
         started = time.process_time()
-        longest, evidence = 0.0, [report.evidence or Evidence()]
+        longest, evidence = spent if spent > MOST else 0.0, [report.evidence or Evidence()]
         taken: list[Made] = []
         for index, planned in enumerate(pending):
-            if index and time.process_time() - started + longest > room:
+            if (index or longest) and time.process_time() - started + longest > room:
                 names = ", ".join(left.name for left in pending[index:])
                 report.notes.append(
                     f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"

@@ -25,6 +25,7 @@ from .grading.by_regions import can_judge, grade_by_regions, look_inside
 from .grading.detections import compare_as_sets
 from .grading.evidence import doubt_sentence, gather_evidence, look_for_overflow, plain_evidence, unproven
 from .grading.ranking import rankings
+from .grading.row_order import in_order
 from .numbers.compare import Comparison, same, says_nothing
 from .numbers.limits import GradingLimits
 from .options import ComparisonOptions
@@ -36,7 +37,7 @@ from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
 from .running.heads import hides_errors, is_shiftless, scores, values_before_heads
 from .running.layouts import check_keys, order_outside
-from .running.noise import RoundedRuns
+from .running.noise import RoundedRuns, lost_by_sums
 from .running.references import RuntimeReference
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class Models:
         theirs = self.reference.quantized or (inside is not None and inside.quantizes)
         quantized = candidate.structure.quantizes and theirs
         steps = {} if inside is None else inside.steps
-        limits = GradingLimits(how.rtol, how.atol, self.step, steps, elsewhere, quantized)
+        limits = GradingLimits(
+            how.rtol, how.atol, self.step, steps, elsewhere, quantized, lost_by_sums(candidate.structure)
+        )
         origin = self.graph if self.graph is not None else Graph()
         rounding = RoundedRuns(candidate, origin, feeds, how.seed, limits.coarsest, extra)
         made_of = self.sides is not None and self.sides.made_of
@@ -190,8 +193,10 @@ def compare_again(
     _, first, asked = compared
     bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, passing=True, alone=True,
                     is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
-    expected, results = _run_both(bench, asked)
     report = _empty_report(feeds)
+    expected, raw = _run_both(bench, asked)
+    results, note = in_order(bench, asked, expected, raw)
+    report.notes += [note] if note else []
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]
     silent = [pair.asked for pair in pairs if says_nothing(pair.expected) and same(pair.expected, pair.found)]
     overflown = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from graphir.analysis.ranges import range_of
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -17,27 +18,34 @@ HANDED_ON = (Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS)
 
 
 def may_lack_image(node: ImportNode, rois: Value) -> bool:
-    """Return whether regions of a batch index below 0 are to give zeros: where such are stored, where regions are fed,
-    and in a strict import where they are computed. C's cut to an integer makes an index below 0 of -1 and less only."""
+    """Return whether regions of a batch index below 0 are to give zeros: where such are stored or chosen, as a level of
+    a pyramid chooses -1 for the regions of other levels, where regions are fed, and in a strict import where they are
+    computed. C's cut to an integer makes an index below 0 of -1 and less only."""
     if rois.tensor is not None:
         return bool((rois.tensor.numpy()[:, 0] <= -1).any())
     difference = "a batch index below 0 is refused, or taken for the first image; MXNet gives zeros"
-    return is_fed(rois) or node.is_strict(difference)
+    return any(map(_is_below_0, _sources(rois))) or node.is_strict(difference)
 
 
-def is_fed(value: Value) -> bool:
-    """Return whether a value has elements of an input of the graph, as they are."""
+def _sources(value: Value) -> set[Value]:
+    """Return the values that the elements of a value come from as they are."""
     pending, seen = [value], {value}
+    sources: set[Value] = set()
     while pending:
         item = pending.pop()
-        if item.producer is None:
-            if item.tensor is None:
-                return True
-        elif item.producer.op.rounding in HANDED_ON:
-            operands = {operand for operand in item.producer.inputs if operand is not None} - seen
-            seen |= operands
-            pending.extend(operands)
-    return False
+        if item.producer is None or item.producer.op.rounding not in HANDED_ON:
+            sources.add(item)
+            continue
+        operands = {operand for operand in item.producer.inputs if operand is not None and operand.dtype is item.dtype}
+        pending += operands - seen
+        seen |= operands
+    return sources
+
+
+def _is_below_0(source: Value) -> bool:
+    """Return whether a value is an input, or known to have numbers of -1 or less."""
+    low, _ = range_of(source)
+    return (source.producer is None and source.tensor is None) or -math.inf < low <= -1
 
 
 def with_image(node: ImportNode, rois: Value) -> Value:

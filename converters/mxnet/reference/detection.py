@@ -113,6 +113,8 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
     return result.reshape(data.shape)
 
 
+# Overlaps of so many boxes with all that are worse are computed together: of ten thousand they take some megabytes.
+BOXES_AT_ONCE = 64
 SLOTS = (("score_index", 1), ("id_index", -1), ("coord_start", 2))
 
 
@@ -157,10 +159,14 @@ def unsuppressed(
 ) -> Array:
     """Return which boxes, the best one first, do not overlap a better one of their class that is kept."""
     kept = np.ones(len(boxes), bool)
-    for index in range(len(boxes)):
-        if kept[index]:
-            worse = index + 1 + np.flatnonzero(kept[index + 1 :] & (classes[index + 1 :] == classes[index]))
-            kept[worse] = ~beyond(overlap(boxes[index], boxes[worse]), threshold)
+    for start in range(0, len(boxes), BOXES_AT_ONCE):
+        open_ones = start + np.flatnonzero(kept[start:])
+        block = open_ones[open_ones < start + BOXES_AT_ONCE]
+        rivals = beyond(overlap(boxes[block][:, None], boxes[open_ones]), threshold)
+        rivals &= classes[block][:, None] == classes[open_ones]
+        for place, index in enumerate(block):
+            if kept[index]:
+                kept[open_ones[place + 1 :][rivals[place, place + 1 :]]] = False
     return kept
 
 

@@ -32,6 +32,7 @@ from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, O
 from graphir.converters.onnx.ops import export_table
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
+from graphir.passes.pipelines import for_onnx
 from graphir.plugins import own_operator
 from graphir.safety.counted import counted
 from graphir.tensor import Tensor
@@ -49,6 +50,13 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     """
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
+    if opset_of_source(graph) is None:
+        with for_onnx().on_copy(graph) as lowered:
+            return _exported(lowered, opset, runnable)
+    return _exported(graph, opset, runnable)
+
+
+def _exported(graph: Graph, opset: int | None, runnable: bool) -> OnnxModel:
     export, records = _export_chosen(graph, opset, runnable)
     note_releases(export)
     unranked = [value for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]

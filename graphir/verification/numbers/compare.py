@@ -87,7 +87,7 @@ class Comparison:
     differs for its own magnitude they are those of that channel, which `place` names. A floor is measured where a
     difference asks for it; it is 0 where that is below what any other order of a sum makes. `is_random` says that two
     runs of one model on the same inputs differ, `is_faint` that the rounding of a sigmoid's 1 is all that differs;
-    `feeds` is the set of inputs that the note names.
+    `feeds` is the set of inputs that the note names, `by_sums` what sums on the way lose.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Comparison:
     is_random: bool = False
     is_faint: bool = False
     feeds: str = ""
+    by_sums: float = 0.0
 
     @staticmethod
     def without_result(name: str, shape: tuple[int, ...], note: str) -> Comparison:
@@ -119,7 +120,7 @@ class Comparison:
         """Whether the difference is about as large as the measured floor, not only below what float32 allows on one
         device; where something else was allowed, that explains it."""
         usual = max(NOISE_FACTOR * self.floor, NOISE_LEAST)
-        return self.relative <= max(DOUBT_FACTOR * self.floor, PLAIN_NOISE) or self.limit != usual
+        return self.relative <= max(DOUBT_FACTOR * self.floor, PLAIN_NOISE, self.by_sums) or self.limit != usual
 
 
 def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:

@@ -59,12 +59,16 @@ def values_before_heads(
 
 def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
     """Return the operands of saturating heads that a session may give beside the model's outputs and compute what it
-    would without: with optimisations those of a softmax, over which onnxruntime fuses nothing on the CPU unless it is
-    quantized, without them all."""
+    would without: with optimisations those of a softmax, and what is only moved before another head, over which
+    onnxruntime fuses nothing on the CPU unless it is quantized, without them all."""
     if optimized and structure.quantizes:
         return []
-    heads = _heads(structure, structure.outputs)
-    names = [_operand(structure, head) for head in heads if not optimized or is_shiftless(structure.producers[head][0])]
+    operands = {head: _operand(structure, head) for head in _heads(structure, structure.outputs)}
+    made = structure.producers
+    names = [
+        name for head, name in operands.items()
+        if not optimized or is_shiftless(made[head][0]) or (name in made and passes_on(made[name][0]))
+    ]  # fmt: skip
     return [name for name in dict.fromkeys(names) if name in structure.producers and name not in structure.outputs]
 
 

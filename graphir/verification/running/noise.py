@@ -6,15 +6,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.inputs.draws import is_measured, perturbed
+from graphir.ops import traits, traits_of
 from graphir.verification.numbers.compare import same
 
 from .candidate import KEPT_SHARE, OnnxCandidate
+
+if TYPE_CHECKING:
+    from graphir.converters.onnx.files.structure import Structure
 
 Feeds = Mapping[str, Array]
 # Two moved runs may move a number alike by chance; each more costs a run of the model.
@@ -180,6 +185,21 @@ class RoundedRuns:
         """Return the named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
         return self._candidate.run_cached(moved[0], names) if moved else {}
+
+
+def lost_by_sums(structure: Structure) -> float:
+    """Return what the sums of a model's products lose in float32, relative to their largest number.
+
+    Each addition rounds by up to half a unit in the last place, 2**-24, up or down: after n of them, of all layers one
+    after the other, that is about the square root of n (Higham and Mary, A New Approach to Probabilistic Rounding Error
+    Analysis, 2019). A weight has as many terms for each result as its elements make without its longest axis, or more.
+    """
+    terms = 0
+    for operator, operands in structure.producers.values():
+        if traits_of(operator).rounding is traits.Rounding.PRODUCTS:
+            shapes = [structure.weights[name][1] for name in operands if name in structure.weights]
+            terms += max((math.prod(shape) // max(shape) for shape in shapes if shape and min(shape) > 0), default=0)
+    return math.sqrt(terms) * 2.0**-24
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

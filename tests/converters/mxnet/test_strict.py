@@ -78,3 +78,26 @@ def test_only_regions_that_are_fed_may_be_of_no_image(computed: bool, count: int
         symbol |= {"heads": [[3, 0, 0]], "node_row_ptr": [0, 1, 2, 3, 4]}
     graph = from_symbol(json.dumps(symbol), {}, row.shapes())
     assert len(graph.nodes) == count + computed
+
+
+@pytest.mark.parametrize("other", [-1.0, 0.0])
+def test_a_level_of_a_pyramid_pools_the_regions_of_its_size(other: float) -> None:
+    row = case("ROIPooling", "level", data(1, 2, 8, 8), data(3, 5, name="rois"), pooled_size=(2, 2), spatial_scale=1)
+    symbol = json.loads(row.symbol_json())
+    nodes = [
+        ("relu", "boxes", {}, [1]), ("slice_axis", "sizes", {"axis": "1", "begin": "3", "end": "4"}, [2]),
+        ("reshape", "flat", {"shape": "(-1,)"}, [3]), ("_greater_scalar", "is_large", {"scalar": "4"}, [4]),
+        ("ones_like", "ones", {}, [2]), ("_mul_scalar", "others", {"scalar": str(other)}, [6]),
+        ("where", "chosen", {}, [5, 2, 7]),
+    ]  # fmt: skip
+    symbol["nodes"][2:2] = [
+        {"op": op, "name": name, "attrs": attrs, "inputs": [[place, 0, 0] for place in places]}
+        for op, name, attrs, places in nodes
+    ]
+    symbol["nodes"][9]["inputs"] = [[0, 0, 0], [8, 0, 0]]
+    symbol |= {"heads": [[9, 0, 0]], "node_row_ptr": list(range(11))}
+    graph = from_symbol(json.dumps(symbol), {}, row.shapes())
+    regions = np.array([[0, 0, 0, 3, 3], [0, 1, 1, 7, 7], [0, 0, 0, 2, 5]], np.float32)
+    feeds = {"roipooling0_data": np.ones((1, 2, 8, 8), np.float32), "roipooling0_rois": regions}
+    (result,) = run_model(graph, feeds).values()
+    assert result.reshape(3, -1).any(axis=1).tolist() == [other == 0, True, other == 0]

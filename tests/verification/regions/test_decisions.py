@@ -134,12 +134,17 @@ RANGES = {
     "Max(x, six)": (6, float("inf")),
     "Min(x, minus)": (float("-inf"), -1),
     "Neg(x)": (float("-inf"), float("inf")),
+    "Mul(x, six)": (float("-inf"), float("inf")),
+    "Mul(c, minus) c = Clip(x, minus, six)": (-6, 1),
+    "Add(c, six) c = Clip(x, minus, six)": (5, 12),
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), RANGES.items())
 def test_ranges(text: str, expected: tuple[float, float], tmp_path: Path) -> None:
-    model = f"{HEAD}(float[N] x) => (float[N] y) <float minus = {{-1}}, float six = {{6}}> {{ y = {text} }}"
+    text, _, before = text.partition(" c = ")
+    body = f"c = {before} y = {text}" if before else f"y = {text}"
+    model = f"{HEAD}(float[N] x) => (float[N] y) <float minus = {{-1}}, float six = {{6}}> {{ {body} }}"
     onnx.save(onnx.parser.parse_model(model), tmp_path / "one.onnx")
     graph = graphir.load(tmp_path / "one.onnx")
     assert range_of(graph.outputs[0]) == expected
