@@ -6,9 +6,10 @@ DIR holds what `benchmarks/networks.py DIR` writes: NAME-symbol.json, NAME-0000.
 converted first. Then take turns, each as a process of its own on one core:
 
 - `base` imports onnxruntime, loads NAME.onnx and runs it once;
-- `verify` is `graphir verify A.onnx B.onnx` with all its input sets, B a copy of A;
-- `layers` the same with --per-layer;
-- `small` the latter with a budget of 100 MB;
+- `renamed` is `graphir verify A.onnx B.onnx` with all its input sets, B the same graph with other names, and
+  `optimised` with B as onnxruntime's offline optimiser writes A (basic level); files of the same bytes are read once;
+- `renamed, layers` and `optimised, layers` are the same with --per-layer;
+- `small` is the last of them with a budget of 100 MB;
 - `convert` is `graphir convert --verify` from MXNet, held against the numpy reference;
 - `polygraphy` is `polygraphy run B.onnx --onnxrt --save-outputs`, then the same of A with `--load-outputs`, on its one
   set of inputs: both processes count. `all` has every layer marked as output in both.
@@ -23,7 +24,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +38,30 @@ session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProv
 types = {"tensor(float)": "float32", "tensor(int32)": "int32", "tensor(int64)": "int64"}
 feeds = {item.name: numpy.ones(item.shape, types[item.type]) for item in session.get_inputs()}
 session.run(None, feeds)
+"""
+# Two ways to write a file of other bytes that computes the same: by other names, and by onnxruntime's optimiser.
+RENAMED = """
+import sys
+import onnx
+model = onnx.load(sys.argv[1])
+ends = {item.name for item in (*model.graph.input, *model.graph.output)}
+def other(name):
+    return name if name in ends or not name else f"renamed_{name}"
+for node in model.graph.node:
+    node.name = ""
+    node.input[:], node.output[:] = map(other, node.input), map(other, node.output)
+for item in (*model.graph.initializer, *model.graph.value_info):
+    item.name = other(item.name)
+model.producer_name = "renamed"
+onnx.save(model, sys.argv[2])
+"""
+OPTIMISED = """
+import sys
+import onnxruntime
+options = onnxruntime.SessionOptions()
+options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+options.optimized_model_filepath = sys.argv[2]
+onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
 """
 SMALL = "100MB"
 # Linux states `ru_maxrss` in these.
@@ -96,26 +120,29 @@ def graphir(*words: str) -> list[str]:
 
 def contestants(name: str, folder: Path, scratch: Path, polygraphy: str | None) -> dict[str, list[list[str]]]:
     """The commands of each contestant."""
-    symbol, model, copy = folder / f"{name}-symbol.json", scratch / f"{name}.onnx", scratch / f"{name}-copy.onnx"
+    symbol, model = folder / f"{name}-symbol.json", scratch / f"{name}.onnx"
+    others = {"renamed": RENAMED, "optimised": OPTIMISED}
+    files = {kind: str(scratch / f"{name}-{kind}.onnx") for kind in others}
     feeds = json.loads((folder / f"{name}-feeds.json").read_text())
     shapes = [word for key, shape in feeds.items() for word in ("-i", f"{key}:{','.join(map(str, shape))}")]
     source = [str(symbol), str(model), "-p", str(folder / f"{name}-0000.params"), *shapes, "-q"]
     subprocess.run(graphir("convert", *source), check=True, env=ENVIRONMENT)
-    shutil.copyfile(model, copy)
-    pair = [str(model), str(copy)]
+    for kind, script in others.items():
+        subprocess.run([sys.executable, "-c", script, str(model), files[kind]], check=True, env=ENVIRONMENT)
+    pairs = {kind: (str(model), file) for kind, file in files.items()}
     again = [str(symbol), str(scratch / "again.onnx"), *source[2:]]
     found = {
         "base": [[sys.executable, "-c", BASE, str(model)]],
-        "verify": [graphir("verify", *pair, *JSON)],
-        "layers": [graphir("verify", *pair, "--per-layer", *JSON)],
-        "small": [graphir("verify", *pair, "--per-layer", "--memory-budget", SMALL, *JSON)],
+        **{kind: [graphir("verify", *pair, *JSON)] for kind, pair in pairs.items()},
+        **{f"{kind}, layers": [graphir("verify", *pair, "--per-layer", *JSON)] for kind, pair in pairs.items()},
+        "small": [graphir("verify", *pairs["optimised"], "--per-layer", "--memory-budget", SMALL, *JSON)],
         "convert": [graphir("convert", *again, "--verify", "--against", "reference")],
     }
     if polygraphy is not None:
         tool, saved = [polygraphy, "run"], str(scratch / "outputs.json")
         for label, more in (("polygraphy", []), ("polygraphy, all", ["--onnx-outputs", "mark", "all"])):
             found[label] = [
-                [*tool, str(copy), "--onnxrt", *more, "--save-outputs", saved],
+                [*tool, files["renamed"], "--onnxrt", *more, "--save-outputs", saved],
                 [*tool, str(model), "--onnxrt", *more, "--load-outputs", saved, "--atol", "1e-3", "--rtol", "1e-3"],
             ]
     return found

@@ -57,7 +57,7 @@ def pool_needed_regions(graph: Graph, node: Node) -> Accepted:
 
 def _pooling(node: Node) -> Node | None:
     """Return the RoiAlign that only this Where reads, None where the two are no such pair."""
-    if not isinstance(node.op, Where):
+    if not isinstance(node.op, Where) or node.graph is None:
         return None
     condition, *choices = node.inputs
     fill = next((value for value in choices if value is not None and value.tensor is not None), None)
@@ -65,7 +65,8 @@ def _pooling(node: Node) -> Node | None:
     if fill is None or pooled is None or condition is None or fill.tensor is None or fill.tensor.size != 1:
         return None
     maker, is_read = pooled.producer, len(pooled.uses) == 1 and not node.graph.is_output(pooled)
-    is_each = condition.rank == 4 and condition.shape[1:] == (1, 1, 1) and condition.shape[:1] == pooled.shape[:1]
+    counts, sizes = pooled.shape or (), condition.shape or ()
+    is_each = len(sizes) == 4 and sizes[1:] == (1, 1, 1) and sizes[:1] == counts[:1]
     is_pair = maker is not None and isinstance(maker.op, RoiAlign) and maker.graph is node.graph
     return maker if is_pair and is_read and is_each else None
 

@@ -11,7 +11,7 @@ from graphir.ops.detection import RoiAlign
 from graphir.ops.elementwise import Where
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
-from tests.building import run_model
+from tests.building import Arrays, run_model
 
 BOXES = [[0, 0, 4, 4], [1, 2, 7, 7], [2, 2, 3, 8], [0, 1, 5, 2]]
 
@@ -31,7 +31,7 @@ def chosen(*, is_kept: bool = False, fill: float = 0.0, is_read: bool = False, c
     return graph
 
 
-def fed(*condition: bool) -> dict[str, np.ndarray]:
+def fed(*condition: bool) -> Arrays:
     return {
         "data": np.random.default_rng(0).normal(size=(1, 2, 8, 8)).astype(np.float32),
         "boxes": np.array(BOXES, np.float32),

@@ -49,21 +49,20 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     for one in asked:
         if one.name not in results:
             continue
-        array, other = expected[one.source], results[one.name]
+        array, found = expected[one.source], results[one.name]
         if one in group:
-            rows = array.shape[0] * array.shape[1], -1
             places = order + np.arange(len(order))[:, None] * order.shape[1]
-            ordered[one.name] = _taken(array, other, rows, places.reshape(-1), is_other.reshape(-1))
-        elif not one.is_output and array.shape == other.shape and array.size % kept.size == 0:
-            ordered[one.name] = _matched(array, other, kept.size, bench.limits.rounding(step))
+            ordered[one.name] = _taken(array, found, places.reshape(-1), is_other.reshape(-1))
+        elif not one.is_output and array.shape == found.shape and array.size % kept.size == 0:
+            ordered[one.name] = _matched(array, found, kept.size, bench.limits.rounding(step))
     note = f"detections of equal scores that stand in another order: {moved}"
     return ordered, note + (f"; that tie with the last one and are others, not compared: {others}" if others else "")
 
 
-def _taken(array: Array, other: Array, rows: tuple[int, int], places: Array, is_other: Array) -> Array:
+def _taken(array: Array, other: Array, places: Array, is_other: Array) -> Array:
     """Return the rows of another array at these places, those of the first where there are others."""
-    taken = other.reshape(rows)[places]
-    taken[is_other] = array.reshape(rows)[is_other].astype(taken.dtype)
+    taken = other.reshape(len(places), -1)[places]
+    taken[is_other] = array.reshape(len(places), -1)[is_other].astype(taken.dtype)
     return taken.reshape(other.shape)
 
 
@@ -84,4 +83,4 @@ def _matched(array: Array, other: Array, count: int, limit: float) -> Array:
         if len(near) and apart.min() <= give:
             places[row], is_other[row] = near[np.argmin(apart)], False
             free[places[row]] = False
-    return other if 2 * is_other.sum() > count else _taken(array, other, (count, -1), places, is_other)
+    return other if 2 * is_other.sum() > count else _taken(array, other, places, is_other)
