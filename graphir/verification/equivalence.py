@@ -140,17 +140,18 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
     check_keys(pairs, reference.keys, candidate.keys)
-
     matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
     outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]
     # Where nodes prove what outputs show, only a difference asks how far rounding moves them.
     is_proven = sides is not None and sides.proves and not bench.limits.coarsest
     moved = {} if is_proven else _moved_once(bench, [*outputs, *(head for head in heads if head.name in results)])
-    report.outputs = _grade(bench, [*outputs, *heads], (expected, results, moved), sides)
-    report.rankings = rankings(bench, outputs, (expected, results), report.outputs)
+    ordered, notes = in_order(bench, [*outputs, *heads], expected, results)
+    again = in_order(bench, [*outputs, *heads], expected, moved)[0] if notes and moved else moved
+    report.outputs = _grade(bench, [*outputs, *heads], (expected, ordered, again), sides)
+    report.rankings = rankings(bench, outputs, (expected, ordered), report.outputs)
     by_name = {comparison.name: comparison for comparison in report.outputs}
     report.layers = [by_name.get(layer.name, layer) for layer in report.layers]
-    report.notes += [
+    report.notes += notes + [
         f"{one.name} was compared with its channels where {one.source} has them" for one in outputs
         if one.turned is None and order_outside(results[one.name], expected[one.source])
     ]  # fmt: skip
@@ -195,8 +196,7 @@ def compare_again(
                     is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
     report = _empty_report(feeds)
     expected, raw = _run_both(bench, asked)
-    results, note = in_order(bench, asked, expected, raw)
-    report.notes += [note] if note else []
+    results, report.notes = in_order(bench, asked, expected, raw)
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]
     silent = [pair.asked for pair in pairs if says_nothing(pair.expected) and same(pair.expected, pair.found)]
     overflown = [

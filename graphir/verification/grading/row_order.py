@@ -15,7 +15,7 @@ from .detections import PARTS, cuts_before, find_detections, pair_rows
 Results = Mapping[str, Array]
 
 
-def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: Results) -> tuple[Results, str]:
+def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: Results) -> tuple[Results, list[str]]:
     """Return the candidate's results with detections of equal scores in the reference's order, and a note of them.
 
     Scores have to agree row by row, each other number within the limit that needs no floor. Of rows that tie with the
@@ -29,14 +29,14 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     if where is None or not all(
         expected[one.source].shape == results[one.name].shape and cuts_before(bench, one.name) for one in group
     ):
-        return results, ""
+        return results, []
     tables = where.read(expected), where.read({one.source: results[one.name] for one in group})
     kept, scores = tables[0][..., 0] >= 0, [table[..., 1] for table in tables]
     step = max(bench.limits.step_of(one.source) for one in group)
     scales = [float(np.abs(tables[0][kept][:, part]).max(initial=0.0)) or 1.0 for part in PARTS]
     give = bench.limits.rounding(step) * np.array(scales)
     if not np.array_equal(kept, tables[1][..., 0] >= 0) or not (np.abs(scores[0] - scores[1])[kept] <= give[0]).all():
-        return results, ""
+        return results, []
     order = np.tile(np.arange(kept.shape[1]), (len(kept), 1))
     is_other = kept.copy()
     for image, row, other in pair_rows(*tables, give):
@@ -44,7 +44,7 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     last = np.where(kept, scores[0], math.inf).min(axis=1, keepdims=True)
     moved, others = int((order != np.arange(kept.shape[1])).sum()), int(is_other.sum())
     if (is_other & (scores[0] > last + give[0])).any() or not 0 < moved + others <= kept.sum() / 2:
-        return results, ""
+        return results, []
     ordered = dict(results)
     for one in asked:
         if one.name not in results:
@@ -56,7 +56,8 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
         elif not one.is_output and array.shape == found.shape and array.size % kept.size == 0:
             ordered[one.name] = _matched(array, found, kept.size, bench.limits.rounding(step))
     note = f"detections of equal scores that stand in another order: {moved}"
-    return ordered, note + (f"; that tie with the last one and are others, not compared: {others}" if others else "")
+    note += f"; that tie with the last one and are others, not compared: {others}" if others else ""
+    return ordered, [note]
 
 
 def _taken(array: Array, other: Array, places: Array, is_other: Array) -> Array:
