@@ -193,7 +193,12 @@ class _Driver:
                 notes, report = report.notes, compare_models(self.models, feeds).report
                 report.outputs = [comparison for comparison in report.outputs if comparison.name not in left_out]
                 report.notes += notes
-            report.outputs = [_noted(comparison, planned.name) for comparison in report.outputs]
+            report.outputs = [
+                one if one.verdict.passes or one.feeds == planned.name else replace(
+                    one, feeds=planned.name,
+                    note=f"{one.note}; inputs {planned.name!r}" if one.note else f"with the inputs {planned.name!r}",
+                ) for one in report.outputs
+            ]  # fmt: skip
             return report, make
         both = [refused for refused in refusals if refused.candidate]
         reason = _sentence((both or refusals)[0].reference)
@@ -210,14 +215,6 @@ def _is_settled(report: VerificationReport) -> bool:
         comparison.verdict is Verdict.NOT_DETERMINISTIC and comparison.is_random for comparison in report.outputs
     )
     return report.verdict.differs or draws
-
-
-def _noted(comparison: Comparison, name: str) -> Comparison:
-    """Return the comparison; one that does not pass with the name of the set that shows it."""
-    if comparison.verdict.passes or comparison.feeds == name:
-        return comparison
-    note = f"{comparison.note}; inputs {name!r}" if comparison.note else f"with the inputs {name!r}"
-    return replace(comparison, note=note, feeds=name)
 
 
 def _take(report: VerificationReport, name: str, further: VerificationReport, evidence: list[Evidence]) -> None:

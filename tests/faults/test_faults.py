@@ -125,6 +125,8 @@ def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed
 @pytest.mark.parametrize("network, kind", [
     ("half_attention", "a channel scaled by 1.01"),  # a part of float16 whose numbers lie near a limit
     ("half_attention", "ten times the epsilon"),
+    ("scaled_layers", "channels in and out exchanged"),  # of a branch beside which nearly nothing is added
+    ("mlp", "weights rounded to float16"),  # which shows just above rounding
     ("lengths", "the last step of full sequences repeated"),  # shows at the full length only
     ("indices", "fmod for mod"),  # shows in negative numbers only
     ("gru", "through bfloat16"),

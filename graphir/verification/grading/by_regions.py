@@ -21,7 +21,7 @@ from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 
 Results = Mapping[str, Array]
-HIDDEN = "a fusion of onnxruntime hides that, or what is chosen behind it on these inputs"
+HIDDEN = "behind it that is as little as rounding, or hidden by a fusion of onnxruntime or by what is chosen there"
 WITHIN = "behind it that is less than what many layers of so coarse a type may round"
 MAGNIFIED = "what follows magnifies it, and rounding too"
 NOT_RUN = "its parts, which would tell, could not be run by themselves"

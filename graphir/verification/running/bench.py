@@ -252,26 +252,21 @@ class Bench:
 
     def _regrade(self, pair: ComparedPair, theirs: Floor) -> bool:
         """Grade a pair again now that the reference's floor is known; whether it passes."""
+        moves = pair.result.verdict is Verdict.NOT_DETERMINISTIC
+        # 8-bit numbers inside are rounded the other way by other kernels, which moved inputs do not show of the
+        # reference: the first rounding hides them. Two runs that rounding moves are at most two such moves apart.
+        are_near = pair.result.relative <= 2 * pair.floor.overall < math.inf
+        is_unstable = moves and ((self.limits.quantized and are_near) or moves_too_much(theirs, pair.step))
         if pair.excused_by_place:
             known = [held for held in (pair.floor.deviation, theirs.deviation) if held is not None]
             largest = np.maximum(known[0], known[-1]) if known else None
             pair.result = self.graded(pair, replace(pair.floor, deviation=largest))
-        elif not self._is_quantization_unstable(pair) and (
-            pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step)
-        ):
+        elif not is_unstable:
             pair.result = self.graded(pair, theirs)
             if not pair.result.verdict.passes:
                 said = f"rounding moves the candidate by far more ({pair.floor.overall:.2g}) than the reference"
                 pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
         return pair.result.verdict.passes
-
-    def _is_quantization_unstable(self, pair: ComparedPair) -> bool:
-        """Return whether a value moves too much because 8-bit numbers inside are rounded the other way by other
-        kernels. Moved inputs do not show that of the reference, which has no other kernels: the first rounding hides
-        them. Two runs that rounding moves are at most two such moves apart."""
-        result = pair.result
-        moves = result.verdict is Verdict.NOT_DETERMINISTIC and result.relative <= 2 * pair.floor.overall < math.inf
-        return self.limits.quantized and moves
 
     def _is_coarse_alone(self, pair: ComparedPair) -> bool:
         return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step

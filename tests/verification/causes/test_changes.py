@@ -175,7 +175,7 @@ def test_parts_that_do_not_run_are_not_proven(tmp_path: Path, monkeypatch: pytes
 def test_what_a_fusion_hides_is_found(tmp_path: Path) -> None:
     report = compared(tmp_path, normalized(), normalized(exchanged=True))
     assert report.verdict is Verdict.BROKEN, str(report)
-    assert any("a fusion of onnxruntime hides that" in one.note for one in report.outputs)
+    assert any("hidden by a fusion of onnxruntime" in one.note for one in report.outputs)
     assert report.causes[0].name == "centred"
 
 

@@ -70,10 +70,22 @@ def remainder(fmod: int) -> Any:
     return model(f"h = MatMul(x, w) p = Abs(h) y = Mod<fmod = {fmod}>(p, three)", three=np.full((), 3, np.float32))
 
 
+def added(weight: Any) -> Any:
+    """A branch of next to nothing beside what it is added to, its factor in the weights."""
+    header = "float[2, 8] x, float[2, 8] z) => (float[2, 8] y"
+    return model("m = MatMul(x, w) h = Tanh(m) y = Gemm(h, v, z)", header, v=np.float32(1e-7) * weight)
+
+
+def narrowed(dtype: int) -> Any:
+    return model(f"n = Cast<to = {dtype}>(x) c = Cast<to = 1>(n) y = MatMul(c, w)")
+
+
 UNSHOWN = {
     "a layer scale": (scaled(1e-6), scaled(2e-6), Verdict.BROKEN),  # outputs change, however little
     "a bias before a saturated sigmoid": (saturated(6000), saturated(4000), Verdict.NOT_PROVEN),
     "a Max": (limited(limit=False), limited(limit=True), Verdict.NOT_PROVEN),
+    "a branch that counts for next to nothing": (added(WEIGHT), added(WEIGHT.T), Verdict.NOT_PROVEN),
+    "float16 for bfloat16, which holds larger numbers": (narrowed(16), narrowed(10), Verdict.NOT_PROVEN),
     "a Where": (chosen(chooses=False), chosen(chooses=True), Verdict.BROKEN),  # in larger numbers
 }
 
@@ -83,6 +95,17 @@ def test_what_hardly_shows_in_numbers_does_not_pass(name: str, tmp_path: Path) -
     first, second, verdict = UNSHOWN[name]
     report = verified(tmp_path, first, second)
     assert report.verdict is verdict, str(report)
+
+
+def test_truth_values_are_no_pair_of_real_numbers(tmp_path: Path) -> None:
+    """Both say which numbers are above zero, and no operator that reads them rounds."""
+    zero = np.zeros((), np.float32)
+    first, second = (
+        model(f"h = MatMul(x, w) {call} y = NonZero(r)", "float[2, 8] x) => (int64[2, n] y", zero=zero)
+        for call in ("r = Relu(h)", "r = Greater(h, zero)")
+    )
+    report = verified(tmp_path, first, second)
+    assert report.verdict is Verdict.IDENTICAL, str(report)
 
 
 def test_a_cause_is_the_part_that_differs_by_itself(tmp_path: Path) -> None:

@@ -208,4 +208,4 @@ def test_a_fault_before_a_suppression_that_a_fusion_hides_is_no_near_tie(tmp_pat
     assert graphir.verify(source, source, feeds=fed).verdict.passes
     report = graphir.verify(source, other, feeds=fed)
     assert report.verdict.differs, report.to_text()
-    assert "a fusion of onnxruntime hides that" in report.outputs[0].note, report.to_text()
+    assert "hidden by a fusion of onnxruntime" in report.outputs[0].note, report.to_text()
