@@ -119,7 +119,7 @@ class Drawing:
         self.draw: Generator = np.random.Generator(np.random.PCG64([seed, index, 13]))
         self.wild = bool(self.draw.random() < 0.15)
         self.network = Network(np_shape=bool(self.draw.random() < 0.3))
-        self.onednn = False
+        self.onednn = self.plain = False
 
     def chance(self, probability: float) -> bool:
         """Whether something happens."""
@@ -171,12 +171,16 @@ class Drawing:
             same = first in FLOATS and not case.onednn
             inputs = (replace(each, dtype=dtype) if same and each.dtype == first else each for each in case.inputs)
             case = replace(case, inputs=tuple(inputs))
+        # oneDNN's SoftmaxOutput of several axes is over the last one.
+        plain = case.op == "SoftmaxOutput" and len(case.inputs[0].shape) > 2 and "multi_output" not in case.attrs
+        if (plain and self.onednn) or (case.onednn and self.plain):
+            raise NoNode("oneDNN computes something else")
         jumps = JUMPS.search(case.op) is not None
         operands = [self._operand(source, slot, jumps) for slot, source in enumerate(case.inputs)]
         if case.op == "CTCLoss":
             _keep_labels_inside(case.attrs, *(operand.array for operand in operands[1:]))
         self.network.add(case.op, operands, case.attrs, heads=case.heads, exact=MOVES.search(case.op) is not None)
-        self.onednn = self.onednn or case.onednn
+        self.onednn, self.plain = self.onednn or case.onednn, self.plain or plain
 
     def _operand(self, source: Input, slot: int, jumps: bool) -> Entry:
         if source.role in ("param", "aux"):
