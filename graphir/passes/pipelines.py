@@ -221,12 +221,17 @@ def export() -> Pipeline:
 
 
 def for_onnx() -> Pipeline:
-    """In front of the exporter of ONNX, for graphs of other formats: runtimes pool every region that they are given."""
+    """In front of the exporter of ONNX, for graphs of other formats: runtimes pool every region that they are given,
+    and take no value inside a branch or loop that has the name of one outside."""
+    from .inner_names import has_shadowed_names, rename_shadowed
     from .needed_regions import NEEDED_REGIONS, has_unread_regions
     from .rewrite import apply_rules
 
-    return Pipeline("ONNX", (Step("pool_needed_regions", partial(apply_rules, rules=NEEDED_REGIONS), (),
-                                  has_unread_regions),))  # fmt: skip
+    steps = (
+        Step("pool_needed_regions", partial(apply_rules, rules=NEEDED_REGIONS), (), has_unread_regions),
+        Step("rename_shadowed", rename_shadowed, (), has_shadowed_names),
+    )
+    return Pipeline("ONNX", steps)
 
 
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
