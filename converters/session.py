@@ -26,8 +26,9 @@ from graphir.safety.arguments import expect
 from graphir.safety.isolation import is_traced
 from graphir.structure.store import GraphStore
 
-# Threads that wait for work wait asleep, not by asking all the time, which costs as much as work does.
-QUIET = {"session.intra_op.allow_spinning": "0"}
+# Threads that wait for work wait asleep, not by asking all the time, which costs as much as work does. Products with
+# weights of 4 bits are computed in float32: by itself onnxruntime rounds the other operand to 8 bits.
+QUIET = {"session.intra_op.allow_spinning": "0", "session.qdq_matmulnbits_accuracy_level": "1"}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
 LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
 Model = Graph | bytes | str | os.PathLike[str]

@@ -146,6 +146,12 @@ DIFFERING = {
     "a mean of averages": Pair("y = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x)",
                                "y = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1>(x)",
                                IMAGE),
+    "8 bits that do not saturate": Pair("a = Cast<to = 17>(x) y = Cast<to = 1>(a)",
+                                        "a = Cast<to = 17, saturate = 0>(x) y = Cast<to = 1>(a)", opsets=(19, 19)),
+    "float16 for bfloat16": Pair("a = Cast<to = 16>(x) y = Cast<to = 1>(a)",
+                                 "a = Cast<to = 10>(x) y = Cast<to = 1>(a)"),
+    "whole numbers through a real type": Pair("y = Identity(x)", "a = Cast<to = 1>(x) y = Cast<to = 7>(a)", WHOLE,
+                                              "int64 y"),
     "a running sum": Pair(inside("z = CumSum(h, i1)"), inside("z = CumSum<exclusive = 1>(h, i1)")),
 }  # fmt: skip
 EQUAL = {
@@ -167,6 +173,9 @@ EQUAL = {
     "a sequence joined": Pair("t1 = Tanh(x) s = SequenceConstruct(x, t1) y = ConcatFromSequence<axis = 1>(s)",
                               "t1 = Tanh(x) y = Concat<axis = 1>(x, t1)"),
     "a slice of all": Pair(inside("z = Relu(h)"), inside("a = Slice(h, v0, all, v0) z = Relu(a)")),
+    "weights of 4 bits": Pair("a = DequantizeLinear(q4, q0) y = MatMul(x, a)",
+                              "a = DequantizeLinear(q4, q0) c = Identity(a) y = MatMul(x, c)", opsets=(21, 21)),
+    "where a number is": Pair("a = Relu(x) y = NonZero(a)", "a = Greater(x, zero) y = NonZero(a)", outputs="int64 y"),
     "an older opset": Pair("y = Softmax<axis = 1>(x)", "y = Softmax<axis = 1>(x)", opsets=(11, 13)),
     "letters for a product": Pair("y = MatMul(x, w0)", 'y = Einsum<equation = "nij,jk->nik">(x, w0)', STEPS),
 }  # fmt: skip
@@ -181,6 +190,9 @@ def verified(pair: Pair, folder: Path) -> graphir.VerificationReport:
         for name, array in WEIGHTS.items():
             if name in words:
                 model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(array), name))
+        if "q4" in words:
+            packed = onnx.helper.make_tensor("q4", onnx.TensorProto.INT4, [6, 6], [n % 16 - 8 for n in range(36)])
+            model.graph.initializer.append(packed)
         paths.append(folder / f"{len(paths)}.onnx")
         onnx.save(model, paths[-1])
     return graphir.verify(*paths)

@@ -13,6 +13,7 @@ from graphir.arrays import Array
 from graphir.graph import Value
 from graphir.inputs.likenesses import Beside, Between, beyond, evenly, farther, in_levels, in_sizes, steep, unchanged
 from graphir.inputs.roles import MOST_MET, compared_constants
+from graphir.ops.elementwise import Cast
 from graphir.ops.traits import DecisionTrait, Saturation
 from graphir.types import DType
 from graphir.verification.numbers.compare import Comparison
@@ -24,8 +25,10 @@ DRAWS_BEYOND = 4
 # A part that reads more than a residual layer with its gate costs too many runs. Beside an edge alone, what others have
 # is less than a unit in its last place.
 MOST_ALONE, NOTHING = 3, 2.0**-30
-# Twice what float16 has room for, which bfloat16 and float32 hold.
+# Types that have no room for twice the largest number of float16, and those that have.
 TOO_LARGE = 2 * 65504.0
+WIDE = (DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16)
+NARROW = (DType.FLOAT16, DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
 HERE = "on these very inputs"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 STEEPLY = "for numbers so large that e to the power of them overflows"
@@ -60,8 +63,9 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
     ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
-    narrow = [any(value.dtype is DType.FLOAT16 for node in side for value in node.outputs) for side in segment.nodes]
-    ways += [Way(Between(-TOO_LARGE, TOO_LARGE))] if narrow[0] != narrow[1] else []
+    casts = [node for row in rows for node in (row.left, row.right) if node is not None and isinstance(node.op, Cast)]
+    ends = [(node.inputs[0].dtype, node.outputs[0].dtype) for node in casts if node.inputs[0] is not None]
+    ways += [Way(Between(-TOO_LARGE, TOO_LARGE))] if any(read in WIDE and to in NARROW for read, to in ends) else []
     # An operand that counts for next to nothing beside another, as a layer scale leaves it.
     ways += [Way(evenly, alone=edge) for edge in free] if 1 < len(free) <= MOST_ALONE else []
     cuts = any(node.op.decides >= DecisionTrait.CUTS for node in nodes)
