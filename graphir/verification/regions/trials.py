@@ -230,6 +230,8 @@ class _Trials:
         drawn = {}
         for edge, way in taken.items():
             numbers, (low, high) = way.draw(generator, arrays[edge]), range_of(edge)
+            most = float(np.finfo(arrays[edge].dtype).max) if arrays[edge].dtype.kind == "f" else math.inf
+            low, high = max(low, -most), min(high, most)
             if way.alone not in (None, edge) and arrays[edge].dtype.kind == "f":
                 numbers = numbers * NOTHING
             table = table_of(edge)
