@@ -1,6 +1,6 @@
 """Networks of full size with seeded weights, written as MXNet checkpoints without MXNet.
 
-    python benchmarks/networks.py OUT [resnet152 vgg16 vgg19 densenet121 bert]
+    python benchmarks/networks.py OUT [resnet50 resnet152 vgg16 vgg19 densenet121 bert]
 
 OUT/NAME-symbol.json, NAME-0000.params and NAME-feeds.json are what the other scripts take. The same weights come out
 everywhere: each is drawn from PCG64 with a seed that its name gives, and has the scale that keeps activations alive.
@@ -66,6 +66,9 @@ def bert(_: Any, layers: int = 12, units: int = 768, heads: int = 12, words: int
 
 
 NETWORKS: dict[str, tuple[Callable[..., Any], Mapping[str, tuple[int, ...]]]] = {
+    "resnet50": (
+        partial(resnet_v1, units=(3, 4, 6, 3), filters=(64, 256, 512, 1024, 2048), bottleneck=True), PICTURE
+    ),
     "resnet152": (
         partial(resnet_v1, units=(3, 8, 36, 3), filters=(64, 256, 512, 1024, 2048), bottleneck=True), PICTURE
     ),
