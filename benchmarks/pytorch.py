@@ -1,21 +1,28 @@
 """What writing a PyTorch module costs beside writing the same graph as ONNX.
 
-    python benchmarks/pytorch.py [--nodes 1000,10000,30000] [--repeats 5]
+    python benchmarks/pytorch.py [--nodes 1000,10000,30000] [--repeats 5] [--models DIR]
 
 A figure is the process time of the target alone: from a graph in memory to its files, in one process, both targets in
 turns, the least of the repeats. `blocks` is a chain of residual blocks, `branches` one of small blocks that are all
 different, `mixed` a random network in which values are read again later, so that nothing repeats.
+
+With DIR, in which `networks.py` wrote, each of its networks has a row too: CPU time of the whole command `graphir
+convert`, process and imports included.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import random
+import resource
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -121,24 +128,44 @@ def write(graph: Graph, format_: str, path: Path) -> float:
     return time.process_time() - started
 
 
+def convert(symbol: Path, format_: str, path: Path) -> float:
+    """Seconds of CPU that a process takes to convert a checkpoint; the path states the format."""
+    feeds = json.loads(Path(str(symbol).replace("-symbol", "-feeds")).read_bytes())
+    shapes = [word for name, shape in feeds.items() for word in ("-i", f"{name}:{','.join(map(str, shape))}")]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "graphir", "convert", str(symbol), str(path), *shapes]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def show(name: str, nodes: int, repeats: int, seconds: Callable[[str, Path], float]) -> None:
+    """Print the row of a network; `seconds` is what writing a format to a path costs."""
+    costs: dict[str, list[float]] = {"onnx": [], "pytorch": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(repeats):
+            for format_, given in costs.items():
+                given.append(seconds(format_, Path(folder) / f"net.{SUFFIXES[format_]}"))
+    onnx, torch = (min(given) * 1e3 for given in costs.values())
+    print(f"| {name} | {nodes:,} | {onnx:.0f} | {torch:.0f} | {torch / onnx:.2f} |", flush=True)
+
+
 def main() -> int:
     """Print a row for each network and size."""
     parser = argparse.ArgumentParser(description="CPU time of writing PyTorch modules beside ONNX files.")
     parser.add_argument("--nodes", default="1000,10000,30000", help="sizes, with commas")
     parser.add_argument("--only", default=",".join(NETWORKS), help="networks, with commas")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--models", type=Path, help="a folder of checkpoints, for the whole command")
     options = parser.parse_args()
     print("| network | nodes | ONNX ms | PyTorch ms | ratio |\n|---|---:|---:|---:|---:|")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.only.split(","):
-            for nodes in map(int, options.nodes.split(",")):
-                graph = NETWORKS[name](nodes)
-                costs: dict[str, list[float]] = {"onnx": [], "pytorch": []}
-                for _ in range(options.repeats):
-                    for format_, seconds in costs.items():
-                        seconds.append(write(graph, format_, Path(folder) / f"net.{SUFFIXES[format_]}"))
-                onnx, torch = (min(seconds) * 1e3 for seconds in costs.values())
-                print(f"| {name} | {nodes:,} | {onnx:.0f} | {torch:.0f} | {torch / onnx:.2f} |", flush=True)
+    for name in filter(None, options.only.split(",")):
+        for nodes in map(int, options.nodes.split(",")):
+            show(name, nodes, options.repeats, partial(write, NETWORKS[name](nodes)))
+    for symbol in sorted(options.models.glob("*-symbol.json")) if options.models else ():
+        nodes = sum(node["op"] != "null" for node in json.loads(symbol.read_bytes())["nodes"])
+        name = f"`convert` of {symbol.name.removesuffix('-symbol.json')}"
+        show(name, nodes, options.repeats, partial(convert, symbol))
     return 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.expression import MARK, Expr, ValueReference, level_of, replace_references
@@ -95,70 +95,58 @@ def with_reference(statement: Statement, number: int, other: int) -> Statement:
 def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list[int]] | None:
     """Return the run of pieces that is worth most as a block, with layers in it: its length, and where it begins each
     time. `outputs` are read behind all pieces. Linear in the number of pieces."""
-    gain = 0
-    best: tuple[int, list[int]] | None = None
-    forms = [piece.form for piece in pieces]
-    counts = Counter(forms)
-    ends = list(accumulate([len(piece.statements) * (counts[piece.form] > 1) for piece in pieces], initial=0))
-    # Statements of the longest run that begins with each piece, and up to which piece what each gives is read.
-    longest = [end - start for start, end in zip(ends, ends[LONGEST_RUN:] + ends[-1:] * LONGEST_RUN, strict=False)]
-    most = max(longest)
+    best: tuple[int, int, list[int]] | None = None
+    sizes = [len(piece.statements) for piece in pieces]
     last = last_reads([piece.inputs for piece in pieces], outputs)
-    until = [last.get(piece.exits[0], -1) if piece.exits else -1 for piece in pieces]
-
-    def may_gain(starts: Sequence[int]) -> bool:
-        """Return whether runs that begin there, of any length, may be worth more than the best so far."""
-        worth = (len(starts) - 1) * WORTH_OF_SCOPE
-        return worth * most > gain and worth * max(map(longest.__getitem__, starts)) > gain
-
-    for length, groups in _repeated_runs(forms, may_gain):
+    for length, groups in _repeated_runs([piece.form for piece in pieces]):
         for starts in groups:
             first = starts[0]
-            size = ends[first + length] - ends[first]
-            worth = size * WORTH_OF_SCOPE
-            if size < LEAST_STATEMENTS or (len(starts) - 1) * worth <= gain:
+            size = sum(sizes[first : first + length])
+            worth, least = size * WORTH_OF_SCOPE, 0 if best is None else best[0]
+            if size < LEAST_STATEMENTS or (len(starts) - 1) * worth <= least:
                 continue
-            if (len(_apart(starts, length)) - 1) * worth <= gain:
+            if (len(_apart(starts, length)) - 1) * worth <= least:
                 continue
             if len({name for piece in pieces[first : first + length] for name in piece.attributes}) < LEAST_LAYERS:
                 continue
-            # What is read behind a run only its last piece gives.
-            closed = [start for start in starts if max(until[start : start + length - 1], default=-1) < start + length]
-            for alike in _by_wiring(pieces, length, closed):
+            for alike in _by_wiring(pieces, last, length, starts):
                 places = _apart(alike, length)
-                worth = (len(places) - 1) * size
-                if len(places) >= LEAST_USES and worth * WORTH_OF_SCOPE > gain:
-                    is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
-                    worth *= WORTH_OF_SCOPE if is_scope else 1
-                    gain, best = (worth, (length, places)) if worth > gain else (gain, best)
-    return best
+                is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
+                gain = (len(places) - 1) * size * (WORTH_OF_SCOPE if is_scope else 1)
+                if len(places) >= LEAST_USES and (best is None or gain > best[0]):
+                    best = gain, length, places
+    return None if best is None else best[1:]
 
 
-def _by_wiring(pieces: Sequence[Piece], length: int, starts: Sequence[int]) -> Iterable[list[int]]:
-    """Return runs of equal forms by what their pieces read of each other."""
+def _by_wiring(
+    pieces: Sequence[Piece], last: Mapping[int, int], length: int, starts: Sequence[int]
+) -> Iterable[list[int]]:
+    """Return runs of equal forms by what their pieces read of each other: those of which the last piece alone gives
+    what is read behind them."""
     result: dict[object, list[int]] = defaultdict(list)
     for start in starts:
-        numbers: dict[int, int] = {}
-        read = [n for piece in pieces[start : start + length] for n in (*piece.inputs, *piece.exits)]
-        result[tuple([numbers.setdefault(number, len(numbers)) for number in read])].append(start)
+        run, end = pieces[start : start + length], start + length
+        if all(last.get(number, -1) < end for piece in run[:-1] for number in piece.exits):
+            numbers: dict[int, int] = {}
+            read = [n for piece in run for n in (*piece.inputs, *piece.exits)]
+            result[tuple([numbers.setdefault(number, len(numbers)) for number in read])].append(start)
     return result.values()
 
 
-def _repeated_runs(
-    forms: Sequence[object], is_worth: Callable[[Sequence[int]], bool]
-) -> Iterator[tuple[int, list[list[int]]]]:
+def _repeated_runs(forms: Sequence[object]) -> Iterator[tuple[int, list[list[int]]]]:
     """Return by length where runs of equal forms begin, those that occur at least twice: a longer one begins where
-    a shorter one does that `is_worth` it."""
+    a shorter one does."""
     codes: dict[object, int] = {}
     coded = [codes.setdefault(form, len(codes)) for form in forms]
     groups = [list(range(len(coded)))]
-    coded.append(-1)  # what follows the last piece
-    for length in range(1, min(LONGEST_RUN, len(forms) // LEAST_USES) + 1):
+    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
+        last = len(coded) - length
         longer: list[list[int]] = []
-        for starts in filter(is_worth, groups):
+        for starts in groups:
             by_code: dict[int, list[int]] = defaultdict(list)
             for start in starts:
-                by_code[coded[start + length - 1]].append(start)
+                if start <= last:
+                    by_code[coded[start + length - 1]].append(start)
             longer += [places for places in by_code.values() if len(places) >= LEAST_USES]
         groups = sorted(longer)
         yield length, groups
