@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -24,7 +24,6 @@ from graphir.converters.pytorch.exporting.expression import (
     call,
     expr,
     references,
-    tuple_of,
     unary,
 )
 from graphir.converters.pytorch.exporting.layer_names import layer_name, names_of_layers
@@ -391,13 +390,3 @@ def literal(tensor: Tensor) -> str:
 
     usual = tensor.dtype in (DType.FLOAT32, DType.INT64, DType.BOOL)
     return call("torch.tensor", nested(wide.tolist()), dtype=None if usual else dtype_text(tensor.dtype))
-
-
-def shape_text(sizes: Sequence[str]) -> str:
-    """Sizes as a shape."""
-    return tuple_of(sizes) if sizes else "()"
-
-
-def texts(items: Iterable[object]) -> list[str]:
-    """Return each item as text."""
-    return [str(item) for item in items]

@@ -11,8 +11,8 @@ from graphir.converters.pytorch.exporting.context import (
     number_text,
     row,
     table,
+    tuple_of,
 )
-from graphir.converters.pytorch.exporting.state import shape_text
 from graphir.converters.pytorch.exporting.unsigned import UNSIGNED
 from graphir.ops import creation as ir
 from graphir.types import DType
@@ -32,7 +32,7 @@ def filled(node: AnyNode, shape: str, value: float, dtype: DType) -> str:
 def export_constant_of_shape(node: ExportNode[ir.ConstantOfShape]) -> None:
     """A tensor of one number."""
     sizes = node.ints_if_known(0)
-    shape = shape_text(sizes) if sizes is not None else node.int_list(0)
+    shape = tuple_of(sizes) if sizes is not None else node.int_list(0)
     node.emit(filled(node, shape, node.op.value, node.op.dtype))
 
 
@@ -76,7 +76,7 @@ def export_fill(node: ExportNode[ir.Fill]) -> None:
     sizes = [node.export.size(dim) for dim in node.shape(node.result)]
     if None in sizes:
         node.lacks(f"the sizes of {node.result.name}")
-    node.emit(filled(node, shape_text([str(size) for size in sizes]), node.op.value, node.op.dtype))
+    node.emit(filled(node, tuple_of(sizes), node.op.value, node.op.dtype))
 
 
 EXPORTS = table(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, dtype_text, row, table
+from graphir.converters.pytorch.exporting.expression import tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
-from graphir.converters.pytorch.exporting.state import shape_text
 from graphir.decisions import DecisionKind
 from graphir.ops import random as ir
 
@@ -14,7 +14,7 @@ def _drawn(node: AnyNode, function: str) -> Expr:
     node.decide(DecisionKind.RANDOM_NUMBERS, "PyTorch draws other random numbers, also from the same seed")
     sizes = node.op.shape if isinstance(node.op, ir.RandomNormal | ir.RandomUniform) else node.sizes_of()
     dtype = dtype_text(node.result_dtype())
-    return Expr(call(function, shape_text([str(size) for size in sizes]), dtype=dtype, device=str(node.device)))
+    return Expr(call(function, tuple_of(sizes), dtype=dtype, device=str(node.device)))
 
 
 def export_normal(node: ExportNode[ir.RandomNormal | ir.RandomNormalLike]) -> None:

@@ -17,9 +17,9 @@ from graphir.converters.pytorch.exporting.context import (
     number_text,
     row,
     table,
+    tuple_of,
 )
 from graphir.converters.pytorch.exporting.expression import SIMPLE
-from graphir.converters.pytorch.exporting.state import shape_text
 from graphir.converters.pytorch.exporting.unsigned import UNSIGNED, comparable_tensor, computable_tensor, restored
 from graphir.ops import reduction as ir
 from graphir.types import DType
@@ -140,7 +140,7 @@ def extreme(method: str, empty: float) -> ExportFunction:
     def export_extreme(node: ExportNode[ir.Reduce]) -> None:
         dtype, sizes = node.dtype(), [node.export.size(dim) for dim in node.shape(node.result)]
         if 0 in node.shape() and "0" not in sizes and None not in sizes:
-            value, shape = number_text(_end(dtype, empty), dtype), shape_text([str(size) for size in sizes])
+            value, shape = number_text(_end(dtype, empty), dtype), tuple_of(sizes)
             node.emit(call("torch.full", shape, value, dtype=dtype_text(dtype), device=node.device))
             return
         node.emit(restored(node, reduced(node, comparable_tensor(node).atom, method), compared=True))
