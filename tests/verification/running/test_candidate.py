@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from graphir.converters.onnx import save
-from graphir.converters.onnx.files.structure import read_structure
+from graphir.converters.onnx.files.structure import Structure, read_structure
 from graphir.errors import FormatError, VerificationError
 from graphir.verification.running import candidate as module
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.noise import lost_by_sums
 from tests.verification import models
 
 X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
@@ -149,6 +151,30 @@ def test_the_session_gives_what_is_before_a_softmax_where_it_is_named() -> None:
         found = candidate.run(feeds, ["fc_output", "softmax_output"])
         assert candidate._extended == {}
         assert candidate.run_cached(feeds, ["fc_output"])["fc_output"] is found["fc_output"]
+
+
+@pytest.mark.parametrize(
+    ("before", "aside"), [("Transpose", ("b",)), ("Relu", ()), ("MatMul", ())]
+)
+def test_the_session_gives_what_is_moved_before_a_sigmoid(before: str, aside: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing fuses a sigmoid with what moves elements, so that asking for its operand changes nothing."""
+    operands = "a, w" if before == "MatMul" else "a"
+    weight = numpy_helper.from_array(np.ones((3, 3), np.float32), "w")
+    model = onnx.parser.parse_model(
+        f'<ir_version: 9, opset_import: ["" : 17]> g (float[3, 3] x) => (float[3, 3] y)'
+        f"{{ a = MatMul(x, w) b = {before}({operands}) y = Sigmoid(b) }}"
+    )
+    model.graph.initializer.append(weight)
+    onnx.save(model, tmp_path / "m.onnx")
+    with OnnxCandidate(tmp_path / "m.onnx") as candidate:
+        assert (candidate.session.outputs, candidate.session.aside) == (("y",), aside)
+
+
+def test_sums_lose_the_square_root_of_their_terms() -> None:
+    weights = {"w": (1, (64, 9, 3, 3)), "v": (1, (40, 64)), "u": (1, (1000,))}
+    nodes = {"a": ("Conv", ("x", "w")), "b": ("Relu", ("a",)), "c": ("MatMul", ("b", "v")), "d": ("Add", ("c", "u"))}
+    found = Structure((), (), nodes, external=False, weights=weights)
+    assert lost_by_sums(found) == pytest.approx((81 + 40) ** 0.5 * 2.0**-24)
 
 
 def test_structure(tmp_path: Path) -> None:
