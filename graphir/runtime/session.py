@@ -77,8 +77,7 @@ class OnnxSession:
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
         self._shared = _add_external(external, options, chosen)
-        # which the session reads as long as it lives
-        self._weights: list[Any] = model.share(runtime, options) if isinstance(model, InMemory) else []
+        self._weights: list[Any] = model.share(runtime, options) if isinstance(model, InMemory) else []  # read by it
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         model = model.message if isinstance(model, InMemory) else model
         source = model if isinstance(model, bytes) else os.fspath(model)
@@ -385,18 +384,15 @@ def _open(runtime: Any, source: str | bytes, options: Any, providers: Sequence[A
     return runtime.InferenceSession(source, options, providers=providers, enable_fallback=0)
 
 
-def _runs_alone(
-    runtime: Any, options: Any, model: str | bytes
-) -> Callable[[Mapping[str, Any], Callable[[str], None]], None]:
-    """Return what runs the nodes of a model one by one; see `run_nodes`."""
+def _runs_alone(runtime: Any, options: Any, model: str | bytes) -> Callable[..., None]:
+    """Return what runs the nodes of a model one by one, given feeds and `tell`; see `run_nodes`."""
 
     def run(feeds: Mapping[str, Any], tell: Callable[[str], None]) -> None:
         from .node_by_node import run_nodes
-
         if not isinstance(model, bytes):
             options.add_session_config_entry(EXTERNAL_FOLDER, os.path.dirname(os.path.abspath(model)))
-        session = partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]])
-        run_nodes(model, feeds, session, tell)
+        opening = partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]])
+        run_nodes(model, feeds, opening, tell)
 
     return run
 

@@ -49,7 +49,7 @@ Entry = Mapping[str, Any]
 
 
 class _EntryCall(NamedTuple):
-    """A call of a layer, an operation or a model, under the name that it has in the whole."""
+    """A call of a layer, an operation or a model, by its name in the whole."""
 
     entry: Entry
     stored: LayerWeights
@@ -149,13 +149,9 @@ class Reader:
         return values
 
     def _read_functional(
-        self,
-        config: Entry,
-        stored: LayerWeights,
-        prefix: str,
-        operands: Sequence[KerasValue | None] | None,
+        self, config: Entry, stored: LayerWeights, prefix: str, operands: Sequence[KerasValue | None] | None,
         inputs: dict[str, Endpoint],
-    ) -> list[KerasValue]:
+    ) -> list[KerasValue]:  # fmt: skip
         entries = {_name(entry, self.path): entry for entry in config["layers"]}
         classes = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
         weights = dict(zip(classes, stored.layers(list(classes.items())), strict=True))

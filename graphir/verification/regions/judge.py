@@ -39,7 +39,6 @@ from .parts import (
     count_roundings,
     fed_inputs,
     has_computed_indices,
-    is_huge,
     is_size,
     name_equals,
     ordering_node,
@@ -69,6 +68,8 @@ class Judgement:
 
 # What follows a part that differs is run for each; a model in which more parts differ is another one throughout.
 MOST_SETTLED = 64
+# The square of a larger number overflows in float32: what is made of such numbers may be infinite by their order alone.
+HUGE = 2.0**64
 INEXACT = "it only moves, selects or compares numbers, which rounds nothing"
 
 
@@ -280,7 +281,8 @@ class Regions:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
         arrays, fed = self._fed(values, unfed)
         found = self.cut.run(fed, self._names(values))
-        huge = {name for name, array in fed.items() if is_huge(array)}
+        floats = {name: array[np.isfinite(array)] for name, array in fed.items() if array.dtype.kind == "f"}
+        huge = {name for name, array in floats.items() if np.abs(array).max(initial=0.0) > HUGE}
         reads = self.cut.reads(self._names(values), fed) if huge else {}
         for value in values if huge else ():
             name = self._name[value]

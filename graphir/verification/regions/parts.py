@@ -385,15 +385,6 @@ def has_computed_indices(node: Node) -> bool:
     return is_moved and any(value.dtype is not None and value.dtype.is_integer for value in operands)
 
 
-# The square of a larger number overflows in float32: what is made of such numbers may be infinite by their order alone.
-HUGE = 2.0**64
-
-
-def is_huge(array: Array) -> bool:
-    """Return whether products of an array's numbers may overflow."""
-    return array.dtype.kind == "f" and float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) > HUGE
-
-
 def without_overflows(expected: Array, found: Array) -> Array:
     """Return a part's results for huge numbers, with the reference's where one of the two is not finite: another order
     of the same products overflows sooner."""
