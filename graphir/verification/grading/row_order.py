@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,10 +17,10 @@ Results = Mapping[str, Array]
 def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: Results) -> tuple[Results, list[str]]:
     """Return the candidate's results with detections of equal scores in the reference's order, and a note of them.
 
-    Scores have to agree row by row, each other number within the limit that needs no floor. Of rows that tie with the
-    last one others may be kept: these count as the reference's. Where more than half of the rows moved, their order
-    may be wrong, and they stay where they are. Rows of values before heads, which may be ordered by other scores, go
-    where the reference has equal ones.
+    Rows change places, and nothing of them changes: scores have to agree row by row, and each row needs one that equals
+    it within the limit that needs no floor. Where more than half of the rows moved, their order may be wrong, and they
+    stay where they are. Rows of values before heads, which may be ordered by other scores, go where the reference has
+    equal ones, if all have one.
     """
     outputs = {} if bench.limits.stated else {one.source: expected[one.source] for one in asked if one.is_output}
     where = find_detections(outputs)
@@ -38,12 +37,11 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     if not np.array_equal(kept, tables[1][..., 0] >= 0) or not (np.abs(scores[0] - scores[1])[kept] <= give[0]).all():
         return results, []
     order = np.tile(np.arange(kept.shape[1]), (len(kept), 1))
-    is_other = kept.copy()
-    for image, row, other in pair_rows(*tables, give):
-        order[image, row], is_other[image, row] = other, False
-    last = np.where(kept, scores[0], math.inf).min(axis=1, keepdims=True)
-    moved, others = int((order != np.arange(kept.shape[1])).sum()), int(is_other.sum())
-    if (is_other & (scores[0] > last + give[0])).any() or not 0 < moved + others <= kept.sum() / 2:
+    pairs = pair_rows(*tables, give)
+    for image, row, other in pairs:
+        order[image, row] = other
+    moved = int((order != np.arange(kept.shape[1])).sum())
+    if len(pairs) < kept.sum() or not 0 < moved <= kept.sum() / 2:
         return results, []
     ordered = dict(results)
     for one in asked:
@@ -52,36 +50,32 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
         array, found = expected[one.source], results[one.name]
         if one in group:
             places = order + np.arange(len(order))[:, None] * order.shape[1]
-            ordered[one.name] = _taken(array, found, places.reshape(-1), is_other.reshape(-1))
+            ordered[one.name] = _taken(found, places.reshape(-1))
         elif not one.is_output and array.shape == found.shape and array.size % kept.size == 0:
             ordered[one.name] = _matched(array, found, kept.size, bench.limits.rounding(step))
-    note = f"detections of equal scores that stand in another order: {moved}"
-    note += f"; that tie with the last one and are others, not compared: {others}" if others else ""
-    return ordered, [note]
+    return ordered, [f"detections of equal scores that stand in another order: {moved}"]
 
 
-def _taken(array: Array, other: Array, places: Array, is_other: Array) -> Array:
-    """Return the rows of another array at these places, those of the first where there are others."""
-    taken = other.reshape(len(places), -1)[places]
-    taken[is_other] = array.reshape(len(places), -1)[is_other].astype(taken.dtype)
-    return taken.reshape(other.shape)
+def _taken(array: Array, places: Array) -> Array:
+    """Return the rows of an array at these places."""
+    return array.reshape(len(places), -1)[places].reshape(array.shape)
 
 
 def _matched(array: Array, other: Array, count: int, limit: float) -> Array:
-    """Return so many rows of another array, each where the first array has an equal one, those without one as the first
-    array has them; as they are where that is more than half of them."""
+    """Return so many rows of another array, each where the first array has an equal one; as they are where some have
+    none."""
     rows, others = array.reshape(count, -1).astype(np.float64), other.reshape(count, -1).astype(np.float64)
     give = limit * float(np.abs(rows).max(initial=0.0))
     sums = others.sum(axis=1)
     by_sum = np.argsort(sums, kind="stable")
-    places, is_other = np.arange(count), np.ones(count, bool)
-    free = np.ones(count, bool)
+    places, free = np.arange(count), np.ones(count, bool)
     for row in range(count):
         low, high = np.searchsorted(sums[by_sum], rows[row].sum() + np.array([-1, 1]) * give * rows.shape[1])
         near = np.sort(by_sum[low:high])
         near = near[free[near]]
         apart = np.abs(others[near] - rows[row]).max(axis=1, initial=0.0)
-        if len(near) and apart.min() <= give:
-            places[row], is_other[row] = near[np.argmin(apart)], False
-            free[places[row]] = False
-    return other if 2 * is_other.sum() > count else _taken(array, other, places, is_other)
+        if not len(near) or apart.min() > give:
+            return other
+        places[row] = near[np.argmin(apart)]
+        free[places[row]] = False
+    return _taken(other, places)
