@@ -189,20 +189,19 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
     cosine, sine = np.cos(radians), np.sin(radians)
     x = (columns * cosine - rows[:, None] * sine) / np.float32((width - 1) / 2)
     y = (columns * sine + rows[:, None] * cosine) / np.float32((height - 1) / 2)
-    grid = np.stack([x, y], 1) * _scale(np.float32(height), np.float32(width), radians, zoom_in, zoom_out)
+    zooms = (zoom_in or zoom_out) and _zooms(np.float32(height), np.float32(width), radians)
+    grid = np.stack([x, y], 1) * (zooms[1 if zoom_out else 0] if zooms else np.float32(1))
     sampled: NDArray = nd.BilinearSampler(src, array(grid.astype(np.float32)))
     return sampled
 
 
-def _scale(height: Any, width: Any, radians: Any, zoom_in: bool, zoom_out: bool) -> Any:
-    """Return how much larger what is read is, by where the corners come to lie."""
-    if not (zoom_in or zoom_out):
-        return np.float32(1)
+def _zooms(height: Any, width: Any, radians: Any) -> tuple[Any, Any]:
+    """Return the factors that leave no border and that show the whole image, by where the corners come to lie."""
     diagonal, corner, angle = np.sqrt(height * height + width * width), np.arctan(height / width), np.abs(radians)
     places = (corner + angle, corner - angle)
     far_x, far_y = (np.maximum(*(np.abs(diagonal * of(place)) for place in places)) for of in (np.cos, np.sin))
-    scale = np.maximum(far_x / width, far_y / height) if zoom_out else np.minimum(width / far_x, height / far_y)
-    return scale[..., None]
+    factors = np.minimum(width / far_x, height / far_y), np.maximum(far_x / width, far_y / height)
+    return factors[0][..., None], factors[1][..., None]
 
 
 def random_rotate(

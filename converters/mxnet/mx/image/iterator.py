@@ -239,8 +239,8 @@ class ImageRecordIter(MXDataIter):
         self._factor = np.float32(self._options["scale"]) / std
         self._labels = _listed_labels(kwargs.get("path_imglist"))
         self._records = recordio.MXRecordIO(path_imgrec, "r")
-        self._places = _part(_places(self._records), self._records.size, part_index, num_parts,
-                             bool(kwargs.get("path_imgidx")))  # fmt: skip
+        size = None if kwargs.get("path_imgidx") else self._records.size
+        self._places = _part(_places(self._records), size, part_index, num_parts)
         names = kwargs.get("data_name", "data"), kwargs.get("label_name", "softmax_label")
         label_shape = (label_width,) if label_width > 1 else ()
         described = (names[0], self._shape, self.DTYPE), (names[1], label_shape, np.float32)
@@ -321,9 +321,9 @@ def _places(records: recordio.MXRecordIO) -> list[int]:
     return places[:-1]
 
 
-def _part(places: list[int], size: int, index: int, count: int, is_indexed: bool) -> list[int]:
-    """Return those of a part of a file: of equal counts where it has an index, else of equal bytes."""
-    if is_indexed:
+def _part(places: list[int], size: int | None, index: int, count: int) -> list[int]:
+    """Return those of a part of a file: of equal bytes where its size is given, else of equal counts."""
+    if size is None:
         step = -(-len(places) // count)
         return places[index * step : (index + 1) * step]
     step = -(-size // count) + 3 & ~3

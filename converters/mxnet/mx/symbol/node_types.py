@@ -158,7 +158,7 @@ def infer_nodes(
     types: dict[SymbolNode, tuple[KnownValue, ...]] = {}
     try:
         for node in variables:
-            types[node] = (_variable(node, inference, shapes, dtypes, states_dtype),)
+            types[node] = (_variable(node, inference, (shapes, dtypes), states_dtype),)
         assumes = _infer_operators(order, types, inference)
         outputs = [] if assumes is None else [types[node][slot].type for node, slot, _ in entries]
     except (GraphirError, IndexError):  # the inference of the whole graph says what is wrong
@@ -227,12 +227,12 @@ def _intern(type_: TensorType, given: bool = False, trained: bool = False) -> Kn
 def _variable(
     node: SymbolNode,
     inference: SymbolInference,
-    shapes: Mapping[str, Shape],
-    dtypes: Mapping[str, DType],
+    given: tuple[Mapping[str, Shape], Mapping[str, DType]],
     states_dtype: bool,
 ) -> KnownValue:
-    """Return what is known of a variable by itself. Raises GraphirError for a shape that contradicts what it states."""
-    shape, dtype = shapes.get(node.name), dtypes.get(node.name)
+    """Return what is known of a variable by itself, with the shapes and dtypes that are given. Raises GraphirError for
+    a shape that contradicts what it states."""
+    shape, dtype = given[0].get(node.name), given[1].get(node.name)
     trained, stated = False, None
     if "__shape__" in node.attrs:
         trained = TRAINED in node.attrs
