@@ -102,20 +102,23 @@ LOST = re.compile(
     r"|(?:CUDA|HIP) failure (?:214|700|702|709|710|71[4-9]|999)\b", re.IGNORECASE,
 )  # fmt: skip
 LONGEST = 600
+# The first version that takes tensors of every type of ONNX.
+OLDEST = (1, 20)
 INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
 def import_onnxruntime() -> Any:
     """Return the onnxruntime module, which logs errors only. Raises ProviderError with the package to install where it
-    is missing or older than 1.20, which first takes tensors of every ONNX type."""
+    is missing or too old."""
     # Builds with telemetry write a number of this machine and what is run below the home folder from their import on.
     os.environ.setdefault(TELEMETRY_VARIABLE, "1")
     try:
         import onnxruntime
     except ImportError as error:
         raise ProviderError(f"onnxruntime is not installed; {INSTALL}") from error
-    if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
-        raise ProviderError(f"found onnxruntime {onnxruntime.__version__}, expected 1.20 or newer; {INSTALL}")
+    version = onnxruntime.__version__
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        raise ProviderError(f"found onnxruntime {version}, expected {'.'.join(map(str, OLDEST))} or newer; {INSTALL}")
     onnxruntime.set_default_logger_severity(3)
     return onnxruntime
 

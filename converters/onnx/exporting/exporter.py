@@ -32,7 +32,7 @@ from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, O
 from graphir.converters.onnx.ops import export_table
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
-from graphir.passes.pipelines import for_onnx
+from graphir.ops.detection import RoiAlign
 from graphir.plugins import own_operator
 from graphir.safety.counted import counted
 from graphir.tensor import Tensor
@@ -50,7 +50,9 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     """
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
-    if opset_of_source(graph) is None:
+    if opset_of_source(graph) is None and any(isinstance(node.op, RoiAlign) for node in graph.nodes):
+        from graphir.passes.pipelines import for_onnx
+
         with for_onnx().on_copy(graph) as lowered:
             return _exported(lowered, opset, runnable)
     return _exported(graph, opset, runnable)
