@@ -21,8 +21,9 @@ from .rewrite import Accepted, Rule, Rules
 
 
 def has_unread_regions(graph: Graph) -> bool:
-    """Return whether there is a RoiAlign of regions that a Where behind it leaves out."""
-    return any(_pooling(node) is not None for node in graph.nodes)
+    """Return whether there are several RoiAligns of regions that a Where behind each leaves out: the levels of a
+    pyramid. For a single one, which pools nearly all regions, sizes that only a run knows cost more than they save."""
+    return sum(_pooling(node) is not None for node in graph.nodes) > 1
 
 
 def pool_needed_regions(graph: Graph, node: Node) -> Accepted:
