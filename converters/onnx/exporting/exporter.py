@@ -50,7 +50,8 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     """
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
-    if opset_of_source(graph) is None and any(isinstance(node.op, RoiAlign) for node in graph.nodes):
+    # What `for_onnx` rewrites has one of these; without them its passes are not loaded.
+    if opset_of_source(graph) is None and any(node.subgraphs or isinstance(node.op, RoiAlign) for node in graph.nodes):
         from graphir.passes.pipelines import for_onnx
 
         with for_onnx().on_copy(graph) as lowered:
