@@ -203,15 +203,15 @@ def convert_model(
     if wanted.report is not None:
         report.graph = model.graph
     if proof is not None and (proof.verify or proof.accuracy is not None):
-        made = _Conversion(model, graph, wanted, ready)
+        conversion = _Conversion(model, graph, wanted, ready)
         drawn = proof.how.feeds is None and proof.accuracy is None
         with _explain_sizes(model.graph, drawn), after_writing(wanted.target, "the check of it"):
             if proof.verify:
                 tell("verifying")
-                report.verification = _verified(made, proof.how)
+                report.verification = _verified(conversion, proof.how)
             if proof.accuracy is not None:
                 tell("measuring accuracy")
-                report.accuracy = _accuracy(made, proof, progress)
+                report.accuracy = _accuracy(conversion, proof, progress)
     return report
 
 
@@ -286,13 +286,13 @@ class _Conversion(NamedTuple):
     ready: Ready
 
 
-def _verified(made: _Conversion, how: ComparisonOptions) -> VerificationReport:
+def _verified(conversion: _Conversion, how: ComparisonOptions) -> VerificationReport:
     """Return what was written, held against what it came from; against the graph where inputs are bound. Where
     onnxruntime does not run what was written, the framework that does is held against the source."""
     from graphir.verification.models import verify_conversion
     from graphir.verification.pairs.sides import Sides
 
-    model, graph, wanted, ready = made
+    model, graph, wanted, ready = conversion
     target = target_of(wanted.format)
     imported = model.graph if wanted.constants else model.runnable or model.graph
     lives = [FORMATS[name].live if name in FORMATS else "" for name in (model.format, wanted.format)]
@@ -337,11 +337,11 @@ def _include_import(exported: VerificationReport, taken_in: VerificationReport) 
     return exported
 
 
-def _accuracy(made: _Conversion, proof: Proof, progress: Callable[[str], None] | None) -> AccuracyReport:
+def _accuracy(conversion: _Conversion, proof: Proof, progress: Callable[[str], None] | None) -> AccuracyReport:
     """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
     from graphir.accuracy import measure_accuracy
 
-    model, graph, wanted, _ = made
+    model, graph, wanted, _ = conversion
     against = "live" if proof.how.against == "live" else "reference"
     judges = [] if wanted.constants else model.judges(against, proof.how.live)
     candidate = wanted.target if target_of(wanted.format).runs else graph

@@ -45,8 +45,8 @@ def compare_isolated(
 def run_in_child(function: Callable[[], T], how: ComparisonOptions, tell: Callable[[str], None] | None = None) -> T:
     """Return what the function returns, run in a child with the limits of a comparison. Raises RunEnded too.
 
-    What the function gives to `forwarded(tell)` is told in this process. onnxruntime may take what is stated for live
-    frameworks, else their time, and the memory of the machine.
+    What the function passes to `forwarded(tell)` is reported in this process. onnxruntime has the limits stated
+    for live frameworks; without them it has their time limit and the memory of the machine.
     """
     limits = (how.live or Live()).limits()
     is_stated = bool(os.environ.get(MEMORY)) or (how.live is not None and how.live.memory is not None)

@@ -18,14 +18,16 @@ ACTIVATIONS = {
 
 def unfused(proto: Any, fresh: Callable[[str], str]) -> list[Any]:
     """Return the nodes of ONNX that a convolution or a Gemm with an activation stands for, as ContribOperators.md of
-    onnxruntime has it: the sum with a fourth operand comes before the activation. None for any other node, and for one
-    that does not state all that its activation needs.
+    onnxruntime has it: the sum with a fourth operand comes before the activation. The list is empty for any other node,
+    and for one that does not state every attribute of its activation.
 
-    What the nodes make on the way, and those that make it, are named by `fresh`.
+    Intermediate values, and the nodes that compute them, are named by `fresh`.
     """
+    if proto.domain != DOMAIN or proto.op_type not in BASES or len(proto.output) != 1:
+        return []
     stated = {attribute.name: attribute for attribute in proto.attribute}
-    kind = stated["activation"].s.decode() if "activation" in stated else ""
-    if proto.domain != DOMAIN or proto.op_type not in BASES or kind not in ACTIVATIONS or len(proto.output) != 1:
+    kind = stated["activation"].s.decode("ascii", "replace") if "activation" in stated else ""
+    if kind not in ACTIVATIONS:
         return []
     listed = list(stated["activation_params"].floats) if "activation_params" in stated else []
     listed = listed or [stated[name].f for part in ACTIVATIONS[kind] if (name := f"activation_{part}") in stated]

@@ -14,6 +14,7 @@ from graphir.converters.pytorch.exporting.state import ATTRIBUTE
 DEFAULTS = {"stride": "1", "padding": "0", "dilation": "1", "groups": "1", "output_padding": "0"}
 # What says whether a use has a layer that not all of them have.
 FLAG = "project"
+FLAGS = re.compile(rf"{FLAG}(_\d+)?")
 NUMBERED = re.compile(r"\bnumber(_\d+)?\b")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?|\([\d, ]+\)")
 ORDER = ("stride", "padding", "output_padding", "dilation", "groups", "bias", "eps", "momentum", "dtype")
@@ -168,5 +169,9 @@ def given_arguments(arguments: Mapping[str, Sequence[str]], place: int) -> Itera
 
 
 def default_of(argument: str) -> str | None:
-    """Return the default of a block's argument, None for one that has to be stated."""
-    return "False" if argument.startswith(FLAG) else DEFAULTS.get(argument)
+    """Return the default of a block's argument, None for one that has to be stated.
+
+    >>> default_of("project_2"), default_of("projection_size"), default_of("stride")
+    ('False', None, '1')
+    """
+    return "False" if FLAGS.fullmatch(argument) else DEFAULTS.get(argument)

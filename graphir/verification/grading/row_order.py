@@ -34,7 +34,9 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     step = max(bench.limits.step_of(one.source) for one in group)
     scales = [float(np.abs(tables[0][kept][:, part]).max(initial=0.0)) or 1.0 for part in PARTS]
     give = bench.limits.rounding(step) * np.array(scales)
-    if not np.array_equal(kept, tables[1][..., 0] >= 0) or not (np.abs(scores[0] - scores[1])[kept] <= give[0]).all():
+    with np.errstate(invalid="ignore"):
+        are_near = np.abs(scores[0] - scores[1])[kept] <= give[0]
+    if not np.array_equal(kept, tables[1][..., 0] >= 0) or not are_near.all():
         return results, []
     order = np.tile(np.arange(kept.shape[1]), (len(kept), 1))
     pairs = pair_rows(*tables, give)
@@ -47,35 +49,35 @@ def in_order(bench: Bench, asked: Sequence[Asked], expected: Results, results: R
     for one in asked:
         if one.name not in results:
             continue
-        array, found = expected[one.source], results[one.name]
+        array, own = expected[one.source], results[one.name]
         if one in group:
-            places = order + np.arange(len(order))[:, None] * order.shape[1]
-            ordered[one.name] = _taken(found, places.reshape(-1))
-        elif not one.is_output and array.shape == found.shape and array.size % kept.size == 0:
-            ordered[one.name] = _matched(array, found, kept.size, bench.limits.rounding(step))
+            indices = order + np.arange(len(order))[:, None] * order.shape[1]
+            ordered[one.name] = _taken(own, indices.reshape(-1))
+        elif not one.is_output and array.shape == own.shape and array.size % kept.size == 0:
+            ordered[one.name] = _matched(array, own, kept.size, bench.limits.rounding(step))
     return ordered, [f"detections of equal scores that stand in another order: {moved}"]
 
 
-def _taken(array: Array, places: Array) -> Array:
-    """Return the rows of an array at these places."""
-    return array.reshape(len(places), -1)[places].reshape(array.shape)
+def _taken(array: Array, indices: Array) -> Array:
+    """Return the rows of an array in the order of these indices."""
+    return array.reshape(len(indices), -1)[indices].reshape(array.shape)
 
 
 def _matched(array: Array, other: Array, count: int, limit: float) -> Array:
-    """Return so many rows of another array, each where the first array has an equal one; as they are where some have
-    none."""
+    """Return `count` rows of another array, each where the first array has an equal row; unchanged if some have no
+    equal."""
     rows, others = array.reshape(count, -1).astype(np.float64), other.reshape(count, -1).astype(np.float64)
     give = limit * float(np.abs(rows).max(initial=0.0))
     sums = others.sum(axis=1)
     by_sum = np.argsort(sums, kind="stable")
-    places, free = np.arange(count), np.ones(count, bool)
+    indices, free = np.arange(count), np.ones(count, bool)
     for row in range(count):
         low, high = np.searchsorted(sums[by_sum], rows[row].sum() + np.array([-1, 1]) * give * rows.shape[1])
         near = np.sort(by_sum[low:high])
         near = near[free[near]]
-        apart = np.abs(others[near] - rows[row]).max(axis=1, initial=0.0)
-        if not len(near) or apart.min() > give:
+        differences = np.abs(others[near] - rows[row]).max(axis=1, initial=0.0)
+        if not len(near) or differences.min() > give:
             return other
-        places[row] = near[np.argmin(apart)]
-        free[places[row]] = False
-    return _taken(other, places)
+        indices[row] = near[np.argmin(differences)]
+        free[indices[row]] = False
+    return _taken(other, indices)

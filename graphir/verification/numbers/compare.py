@@ -240,7 +240,7 @@ def compare(
     measured = floor if isinstance(floor, Floor) else Floor(floor)
     scale, max_abs, note = difference(reference, candidate)
     relative = 0.0 if max_abs == 0 else max_abs / scale if scale else math.inf
-    made: partial[Comparison] = partial(Comparison, name, tuple(reference.shape))
+    comparison: partial[Comparison] = partial(Comparison, name, tuple(reference.shape))
     if rtol is not None or atol is not None:
         allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
         limit = allowed / scale if scale else math.inf if allowed else 0.0
@@ -258,7 +258,7 @@ def compare(
         if 0 < max_abs < smallest:
             verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
         elif verdict.differs and max_abs <= measured.unit:
-            limit, made = measured.unit / scale if scale else math.inf, partial(made, is_faint=True)
+            limit, comparison = measured.unit / scale if scale else math.inf, partial(comparison, is_faint=True)
             verdict, note = Verdict.NOISE, OF_ONE
         elif scale == 0 and 0 < max_abs < math.inf:
             verdict, note = Verdict.BROKEN, "the reference is zero everywhere, the candidate is not"
@@ -268,14 +268,14 @@ def compare(
             if channel is not None and channel.differs and max_abs > measured.unit:
                 scale, max_abs, (relative, limit) = channel.scale, channel.max_abs, local_limit(channel)
                 verdict, note = Verdict.BROKEN, f"in {channel}, whose numbers are smaller than others beside them"
-                made = partial(made, place=str(channel))
+                comparison = partial(comparison, place=str(channel))
         elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
             verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
     if verdict is Verdict.IDENTICAL and says_nothing(reference):
         verdict, note = Verdict.NOT_PROVEN, "every element is infinite or NaN: that both are so proves nothing"
     if not note and reference.dtype != candidate.dtype and not _is_text(reference):
         note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
-    return made(scale, max_abs, relative, measured.overall, limit, verdict, note)
+    return comparison(scale, max_abs, relative, measured.overall, limit, verdict, note)
 
 
 def moves_too_much(floor: Floor, step: float = 0.0) -> bool:

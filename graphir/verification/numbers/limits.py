@@ -70,12 +70,12 @@ class GradingLimits:
         self, name: str, reference: Array, candidate: Array, floor: Floor | float = 0.0, step: float = 0.0
     ) -> Comparison:
         """Compare two results whose axes are in order; see `compare.compare`."""
-        found = compare(
+        result = compare(
             name, reference, candidate, floor=floor, rtol=self.rtol, atol=self.atol, step=step,
             elsewhere=self.elsewhere,
         )  # fmt: skip
-        found = replace(found, by_sums=self.by_sums)
-        return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
+        result = replace(result, by_sums=self.by_sums)
+        return within_a_step(result, reference, candidate) if self.quantized and not self.stated else result
 
     def within_roundings(
         self, result: Comparison, reference: Array, candidate: Array, floor: Floor, roundings: int

@@ -90,8 +90,8 @@ def worst_channel(
         if size.size < FEW * scale.size:
             usual = np.maximum(usual, _of_neighbours(scale, usual))
         allowed = np.maximum(np.maximum(max(LOCAL_LEAST, limit) * scale, usual), smallest)
-        beside = min(BESIDE_ZERO, limit) * float(scale.max())
-        allowed = np.where(scale == 0, np.maximum(allowed, beside), allowed)
+        least = min(BESIDE_ZERO, limit) * float(scale.max())
+        allowed = np.where(scale == 0, np.maximum(allowed, least), allowed)
         index = int(np.argmax(difference / allowed))
         channels.append(Channel(axis, index, float(scale[index]), float(difference[index]), float(allowed[index])))
     return max(channels, key=lambda channel: channel.max_abs / channel.allowed)

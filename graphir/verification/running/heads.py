@@ -64,10 +64,10 @@ def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
     if optimized and structure.quantizes:
         return []
     operands = {head: _operand(structure, head) for head in _heads(structure, structure.outputs)}
-    made = structure.producers
+    producers = structure.producers
     names = [
         name for head, name in operands.items()
-        if not optimized or is_shiftless(made[head][0]) or (name in made and passes_on(made[name][0]))
+        if not optimized or is_shiftless(producers[head][0]) or (name in producers and passes_on(producers[name][0]))
     ]  # fmt: skip
     return [name for name in dict.fromkeys(names) if name in structure.producers and name not in structure.outputs]
 

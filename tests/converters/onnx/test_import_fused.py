@@ -69,3 +69,9 @@ def test_what_the_optimiser_wrote_is_the_model_again(tmp_path: Path) -> None:
         ("Gemm", 1.0), ("LeakyRelu", pytest.approx(0.2)),
     ]  # fmt: skip
     assert [decision.text for decision in graph.decisions] == ["onnxruntime's FusedGemm is Gemm and LeakyRelu"]
+
+
+def test_an_activation_that_is_no_text_stays_foreign() -> None:
+    fused = model(f"{GEMM.format('Relu')}>(a, v)")
+    next(attribute for attribute in fused.graph.node[0].attribute if attribute.name == "activation").s = b"\xff\xfe"
+    assert [node.op.name for node in from_model(fused).nodes] == ["Foreign"]

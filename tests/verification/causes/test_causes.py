@@ -233,9 +233,9 @@ def converted(
     """What `convert --verify` says of a target that was written otherwise than it should be."""
     check_it = conversion._verified
 
-    def changed(made: Any, how: Any) -> VerificationReport:
-        onnx.save(change(onnx.load(made.wanted.target)), made.wanted.target)
-        return check_it(made, how)
+    def changed(conversion: Any, how: Any) -> VerificationReport:
+        onnx.save(change(onnx.load(conversion.wanted.target)), conversion.wanted.target)
+        return check_it(conversion, how)
 
     monkeypatch.setattr(conversion, "_verified", changed)
     (source,) = net.saved(tmp_path, [net.cnn()])

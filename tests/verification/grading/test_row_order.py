@@ -97,3 +97,11 @@ def test_a_row_before_the_head_that_has_no_equal_leaves_all_where_they_are() -> 
     found[0, 5, 2] += 1
     ordered, _ = in_order(BENCH, ASKED, REFERENCE, {"rows": rows(SWAPPED), "logits": found})
     assert (ordered["logits"] == found).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_are_no_scores_that_agree() -> None:
+    endless = rows(SWAPPED, at_0_1=np.inf)
+    results = {"rows": endless, "logits": logits(PLAIN)}
+    ordered, _ = in_order(BENCH, ASKED, {"rows": endless, "logits": logits(PLAIN)}, results)
+    assert ordered is results
