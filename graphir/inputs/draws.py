@@ -30,9 +30,6 @@ from .sizes import OpenSizes, unknown_rank
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
 # most elements beyond the 6 of a Relu6, 50 saturates gates and reaches bounds that are set for pixels.
 LEAST_STRETCH, MOST_STRETCH = 5, 50
-# Scores of a model are some hundredths to some times its inputs. Powers of e overflow beyond 88, of which 2**13 is a
-# hundred times as much, and within float16.
-ENLARGED = 2.0**13
 SMALL = 8
 # What can be read as numbers too, as a Cast does.
 TEXTS = ("1", "-2.5", "30")
@@ -245,15 +242,6 @@ def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: D
             numbers = numbers + generator.standard_normal(shape[:2] + (1,) * (len(shape) - 2))
         numbers = numbers * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
     return numbers
-
-
-def enlarged(feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """Return feeds whose real numbers are so large that e to the power of what is made of them overflows.
-
-    How large a set is that stretches numbers depends on the draw: scores may reach 88 or not, where float32 ends.
-    """
-    return {name: array * array.dtype.type(ENLARGED) if array.dtype.kind == "f" else array
-            for name, array in feeds.items()}  # fmt: skip
 
 
 def _beyond(generator: np.random.Generator, numbers: Array, nodes: Collection[Node]) -> Array:

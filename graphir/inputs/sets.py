@@ -29,17 +29,23 @@ ALL = "drawn"
 NAMES = (ALL, *DRAWS)
 # A state that is passed on wrongly shows in the second step, one that is passed on once only in the third.
 STEPS = 3
+# By how much inputs are enlarged, step by step, to reach what only large numbers show. Each step doubles them: a sample
+# meets what lies between a threshold and twice that. Values inside are some hundredths to some times the inputs: the
+# last step leads them beyond what float16 can be, 2**16, and scores beyond 88, from which powers of e overflow.
+ENLARGED = tuple(2.0**step for step in range(4, 19))
 CARRIED = "the sets of inputs are steps: each begins with the state that the reference left in the one before"
 
 
 @dataclass(frozen=True)
 class FeedSet:
     """Inputs of one name. `attempts` make them; where both models refuse the first, the next one is tried, which asks
-    for less. `stretched` says that numbers are larger than usual, so that an overflow says nothing."""
+    for less. `stretched` says that numbers are larger than usual, so that an overflow says nothing, `wholly` that parts
+    are to be compared too where outputs agree."""
 
     name: str
     attempts: tuple[Made, ...]
     stretched: bool = False
+    wholly: bool = False
 
     def like(self, types: Mapping[str, str]) -> dict[str, Array]:
         """Return what the first attempt makes that has these types and shapes, as a report tells them; else the very
@@ -120,6 +126,16 @@ def drawn_sets(
         return FeedSet(draw.name, tuple(makers), stretched=draw.floats == "wide")
 
     return lambda light: [drawn_set(name, light) for name in names]
+
+
+def larger_sets(made: Made) -> Iterator[FeedSet]:
+    """Yield what a set makes with its real numbers enlarged, step by step; nothing where it has none."""
+    def enlarge(times: float) -> dict[str, Array]:
+        return {name: array * array.dtype.type(times) if array.dtype.kind == "f" else array
+                for name, array in made().items()}  # fmt: skip
+
+    for times in ENLARGED if any(array.dtype.kind == "f" for array in made().values()) else ():
+        yield FeedSet(f"{times:,.0f} times", (partial(enlarge, times),), stretched=True, wholly=True)
 
 
 def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:

@@ -26,6 +26,7 @@ MEANINGS = {
     "broken": "the models do not compute the same",
 }
 SAME_FILES = "both files have the same bytes; differences below come from onnxruntime"
+SAME_NODES = "every node is the same in both; differences below come from onnxruntime"
 # What a comparison's note says where no difference can be computed.
 INCOMPARABLE = ("shapes differ", "texts differ", "infinities or NaN", "no such output")
 LAYERS_SHOWN = 12
@@ -46,6 +47,7 @@ def verdict_line(report: VerificationReport) -> str:
         return f"{word}: {verdict} ({meaning(report)})" if verdict.differs else f"{word}: {meaning(report)}"
     count = report.nodes_differing
     said = [meaning(report)] if verdict is Verdict.IDENTICAL else []
+    said += [report.narrower] if report.narrower else []
     if count:
         said.append(f"{count:,} {'node differs' if count == 1 else 'nodes differ'}, {report.nodes_same:,} are the same")
     return f"{word}: {verdict}" + (f" ({'; '.join(said)})" if said else "")
@@ -53,7 +55,12 @@ def verdict_line(report: VerificationReport) -> str:
 
 def meaning(report: VerificationReport) -> str:
     """Return the meaning of the verdict as a clause."""
-    return SAME_FILES if report.ok and report.same_files else MEANINGS[report.verdict.value]
+    if report.verdict is Verdict.IDENTICAL and report.same_files:
+        return SAME_FILES
+    is_to_the_last_bit = {output.verdict for output in report.outputs} <= {Verdict.IDENTICAL}
+    if report.verdict is Verdict.IDENTICAL and not is_to_the_last_bit:
+        return SAME_NODES
+    return MEANINGS[report.verdict.value]
 
 
 def further_reasons(report: VerificationReport) -> Sequence[str]:
@@ -227,6 +234,7 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "ok": report.ok,
         "verdict": report.verdict.value,
         "same_files": report.same_files,
+        "narrower": report.narrower,
         "reference": report.reference,
         "candidate": report.candidate,
         "unproven": report.reasons,

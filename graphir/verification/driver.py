@@ -14,8 +14,7 @@ from functools import partial
 from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
-from graphir.inputs.draws import enlarged
-from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried
+from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried, larger_sets
 
 from .devices import note_devices
 from .equivalence import Compared, Models, Refused, compare_again, compare_models
@@ -23,6 +22,7 @@ from .grading.evidence import Evidence, doubt_sentence, unproven
 from .grading.ranking import joined
 from .numbers.compare import Comparison
 from .progress import Progress
+from .regions.narrowing import narrower_type
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.coverage import coverage
@@ -85,24 +85,27 @@ class _Driver:
             left = [planned.name for planned in pending if planned.name != OTHER_SIZES]
             pending = [planned for planned in pending if planned.name == OTHER_SIZES]
             report.notes.append(f"{SAME}: {LEFT_OUT.format(', '.join(left))}")
+        room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
         if pending and not _is_settled(report):
             report.notes += [LIGHT] if is_long and not is_whole and not is_proven else []
-            room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
             taken += self._run_further(compared, pending, report, room, 0.0 if how.feeds else waited)
         if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
             tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
-            report.unproven += tried.unproven
             report.notes += tried.notes
-            if tried.overflows and how.feeds is None and not is_whole:
-                large = FeedSet("large", (lambda: enlarged(made()),), stretched=True)
-                self._run_further(compared, [large], report, float("inf"), 0.0)
+            # Whether inputs are large enough to lead to a part that differs is no matter of luck.
+            if tried.unproven and how.feeds is None and not is_whole:
+                self._run_further(compared, list(larger_sets(made)), report, room, 0.0)
+            report.unproven += () if report.verdict.differs else tried.unproven
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
             report.coverage += [reason] if reason else coverage(self.models.candidate, taken)
         if sides is not None and (report.verdict.differs or not sides.made_of):
             report.changes = sides.changes()
             report.nodes_same, report.nodes_differing = sides.count_nodes()
+            report.narrower = narrower_type(sides) if sides.tells and report.ok else ""
+            limits = compared.bench.limits
+            report.same_nodes = sides.are_equal if sides.proves and not (limits.stated or limits.elsewhere) else None
             report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
         return report
 
@@ -190,7 +193,7 @@ class _Driver:
             proven = not evidence or (own is not None and not unproven([*evidence, own]))
             agrees = all(comparison.verdict.passes for comparison in report.outputs)
             report.notes = [f"inputs {planned.name!r}: {note}" for note in report.notes]
-            if report.outputs and not (agrees and proven):
+            if report.outputs and (planned.wholly or not (agrees and proven)):
                 notes, report = report.notes, compare_models(self.models, feeds).report
                 report.outputs = [comparison for comparison in report.outputs if comparison.name not in left_out]
                 report.notes += notes

@@ -58,7 +58,8 @@ class VerificationReport(Printed):
     sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both agree
     again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the numbers
     do not: outputs not compared, names that differ. `same_files` says that both models are the same file, or files with
-    the same bytes.
+    the same bytes, `same_nodes` whether each node of one is the same in the other, None where no graphs tell it.
+    `narrower` says in which type the candidate computes what the reference computes in one of more digits.
     """
 
     reference: str
@@ -80,6 +81,8 @@ class VerificationReport(Printed):
     rewritten: dict[str, str] = field(default_factory=dict)
     rankings: list[Ranking] = field(default_factory=list)
     same_files: bool = False
+    same_nodes: bool | None = None
+    narrower: str = ""
 
     def __bool__(self) -> bool:
         return self.ok
@@ -96,12 +99,17 @@ class VerificationReport(Printed):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all outputs; not proven where they agree and that shows too little, else identical where
-        both models are the same file."""
+        """The worst verdict of all outputs; not proven where they agree and that shows too little.
+
+        Of models that agree, whose graphs tell, those are identical that are the same file or node for node the same:
+        whether numbers agree to the last bit is a matter of the inputs where nodes differ, and of onnxruntime's
+        optimisations where they do not."""
         found = worst(self.outputs)
-        if not found.passes:
-            return found
-        return Verdict.NOT_PROVEN if self.unproven else Verdict.IDENTICAL if self.same_files else found
+        if not found.passes or self.unproven:
+            return found if not found.passes else Verdict.NOT_PROVEN
+        if self.same_files or self.same_nodes is not None:
+            return Verdict.IDENTICAL if self.same_files or self.same_nodes else Verdict.NOISE
+        return found
 
     @property
     def reasons(self) -> list[str]:

@@ -69,19 +69,11 @@ print("largest difference                  %g  (limit {limit:g})" % largest)
 print("from what was recorded              %g" % drift)
 sys.exit(0 if largest > {limit!r} * scale else 1)
 '''
-README = """Where the two models part
-=========================
+README = """{title}
 
-{title}
-
-reference.onnx   the part of the reference between the last values that agree and {name}
-candidate.onnx   the same part of the candidate
-*_inputs.npz     what goes in, in the order of each model's inputs: the reference's own numbers, for the candidate laid
-                 out as it takes them
-expected.npz     what both gave when this was written
-reproduce.py     runs both in onnxruntime and prints the difference; ends with 0 if it is there
-
-    python reproduce.py
+reference.onnx and candidate.onnx are the parts of both models between the last values that agree and {name}.
+*_inputs.npz is what goes in, in the order of each one's inputs: the reference's own numbers, laid out as it takes them.
+expected.npz is what both gave. `python reproduce.py` runs both and ends with 0 if the difference is there.
 """
 
 

@@ -43,6 +43,7 @@ from .parts import (
     name_equals,
     ordering_node,
     room_for,
+    spread,
     typed,
     unmoved,
     without_overflows,
@@ -178,7 +179,7 @@ class Regions:
     def _settle(self, value: Value, found: Judgement) -> set[Value]:
         """Say what a part is that differs: run on with its own numbers, does all that follows agree again, and would it
         with the reference's? Returns the values that are settled with it."""
-        behind = self._behind(value)
+        behind = spread(value, self._readers.__getitem__)
         rewritten = set(found.rewritten)
         own = self._compared(behind | rewritten, behind - {value}) if len(behind) > 1 else {}
         again: set[Value] = set()
@@ -326,9 +327,10 @@ class Regions:
         return list(dict.fromkeys(self._name[value] for value in values))
 
     def _only_selects(self, value: Value) -> bool:
-        """Return whether no node of either part rounds; where limits are coarse or stated, that is no question."""
-        limits = self._bench.limits
-        if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere:
+        """Return whether no node of either part rounds; where limits are coarse or stated, that is no question, nor
+        where the two are of different types: what is written in one of them is rounded in the other."""
+        limits, types = self._bench.limits, {value.dtype, self.known.pairs[value].dtype}
+        if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere or len(types - {None}) > 1:
             return False
         return all(node.op.is_exact for nodes in self._nodes(value) for node in nodes)
 
@@ -356,14 +358,6 @@ class Regions:
             for source in read:
                 for value in by_name[source]:
                     self._readers[value] |= by_name[name]
-
-    def _behind(self, value: Value) -> set[Value]:
-        seen, pending = {value}, [value]
-        while pending:
-            for reader in self._readers[pending.pop()] - seen:
-                seen.add(reader)
-                pending.append(reader)
-        return seen
 
     def _ordered(self, values: Collection[Value]) -> list[Value]:
         return [value for value in self._name if value in values]

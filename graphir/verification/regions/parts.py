@@ -145,11 +145,11 @@ class Walks:
 
     def before(self, value: Value) -> set[Value]:
         """Return the computed values that this one depends on, with itself."""
-        return _spread(value, lambda held: [read for read in self._reads.get(held.producer, ()) if read.producer])
+        return spread(value, lambda held: [read for read in self._reads.get(held.producer, ()) if read.producer])
 
     def behind(self, value: Value) -> set[Value]:
         """Return the values that depend on this one, with itself."""
-        return _spread(value, lambda held: [result for node in self.readers(held) for result in node.outputs])
+        return spread(value, lambda held: [result for node in self.readers(held) for result in node.outputs])
 
     def region(self, value: Value, edge: Test) -> tuple[list[Value], list[Node]]:
         """Return what a value is computed from between it and the `edge`: the edge's values (graph inputs among them),
@@ -175,7 +175,8 @@ class Walks:
         return sorted((value for value in values if value in self.place), key=self.place.__getitem__)
 
 
-def _spread(start: Value, step: Callable[[Value], Iterable[Value]]) -> set[Value]:
+def spread(start: Value, step: Callable[[Value], Iterable[Value]]) -> set[Value]:
+    """Return all that steps lead to from a value, with itself."""
     seen, pending = {start}, [start]
     while pending:
         for value in step(pending.pop()):

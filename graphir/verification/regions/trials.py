@@ -50,12 +50,11 @@ Result = Comparison | NotRun | None
 
 @dataclass(frozen=True)
 class Tried:
-    """What is not proven of two models that agree, a sentence for each part that differs by itself, a note where not
-    all of it was tried, and whether a part overflows where the other model's does not."""
+    """What is not proven of two models that agree, a sentence for each part that differs by itself, and a note where
+    not all of it was tried."""
 
     unproven: Sequence[str] = ()
     notes: Sequence[str] = ()
-    overflows: bool = False
 
 
 @dataclass(eq=False)
@@ -156,8 +155,7 @@ class _Trials:
             for decisions in self._decisions for row, sight in decisions.impossible
         ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        overflows = any(trial.differs is not None and trial.differs.is_steep for trial in settled)
-        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])], overflows)
+        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])])
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""

@@ -82,11 +82,11 @@ def narrowed(dtype: int) -> Any:
 
 UNSHOWN = {
     "a layer scale": (scaled(1e-6), scaled(2e-6), Verdict.BROKEN),  # outputs change, however little
-    "a bias before a saturated sigmoid": (saturated(6000), saturated(4000), Verdict.NOT_PROVEN),
+    "a bias before a saturated sigmoid": (saturated(6000), saturated(4000), Verdict.BROKEN),  # in larger numbers
     "a Max": (limited(limit=False), limited(limit=True), Verdict.NOT_PROVEN),
     "a branch that counts for next to nothing": (added(WEIGHT), added(WEIGHT.T), Verdict.NOT_PROVEN),
     "float16 for bfloat16, which holds larger numbers": (narrowed(16), narrowed(10), Verdict.NOT_PROVEN),
-    "a Where": (chosen(chooses=False), chosen(chooses=True), Verdict.BROKEN),  # in larger numbers
+    "a Where": (chosen(chooses=False), chosen(chooses=True), Verdict.BROKEN),
 }
 
 
@@ -105,7 +105,7 @@ def test_truth_values_are_no_pair_of_real_numbers(tmp_path: Path) -> None:
         for call in ("r = Relu(h)", "r = Greater(h, zero)")
     )
     report = verified(tmp_path, first, second)
-    assert report.verdict is Verdict.IDENTICAL, str(report)
+    assert report.verdict is Verdict.NOISE, str(report)
 
 
 def test_a_cause_is_the_part_that_differs_by_itself(tmp_path: Path) -> None:
