@@ -91,12 +91,12 @@ class _Driver:
             taken += self._run_further(compared, pending, report, room, 0.0 if how.feeds else waited)
         if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
-            tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
-            report.notes += tried.notes
+            open_ones, notes = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
+            report.notes += notes
             # Whether inputs are large enough to lead to a part that differs is no matter of luck.
-            if tried.unproven and how.feeds is None and not is_whole:
+            if open_ones and how.feeds is None and not is_whole:
                 self._run_further(compared, list(larger_sets(made)), report, room, 0.0)
-            report.unproven += () if report.verdict.differs else tried.unproven
+            report.unproven += () if report.verdict.differs else open_ones
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
             report.coverage += [reason] if reason else coverage(self.models.candidate, taken)

@@ -23,7 +23,7 @@ def narrower_type(sides: Sides) -> str:
     """
     assert sides.graphs is not None
     first, second = map(Walks, sides.graphs)
-    partners, said = set(sides.values.values()), {}
+    partners, said = set(sides.values.values()), dict[str, None]()
     for value, other in sides.values.items():
         ours = _coarsest(first.region(value, sides.values.__contains__)[1])
         theirs = _coarsest(second.region(other, partners.__contains__)[1])

@@ -43,18 +43,8 @@ from .ways import HERE, NOTHING, OWN, Way, ways_for
 ROUNDS, MOST_NODES = 8, 128
 # Sentences that people read: further parts that differ say no more about the verdict.
 MOST_HIDDEN = 8
-
-
 Result = Comparison | NotRun | None
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What is not proven of two models that agree, a sentence for each part that differs by itself, and a note where
-    not all of it was tried."""
-
-    unproven: Sequence[str] = ()
-    notes: Sequence[str] = ()
+Unproven = tuple[list[str], list[str]]
 
 
 @dataclass(eq=False)
@@ -90,17 +80,17 @@ class _Trial:
 Job = tuple[_Trial, Way]
 
 
-def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]) -> Tried:
-    """Run what differs between two models that agree, for so many seconds of this process' time.
+def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]) -> Unproven:
+    """Run what differs between two graphs whose outputs agree, for so many seconds of this process' time. Returns what
+    is not proven, a sentence for each part that differs by itself, and notes where not all of it was tried.
 
     A node that differs and decides something is tested only if these runs, or the `sets` of inputs, led to both sides
     of its decision, as far as ranges leave both open.
     """
-    if sides.graphs is None or sides.difference.is_equal:
-        return Tried()
+    assert sides.graphs is not None
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
-        return Tried(unproven=[f"the parts of both models, which could not be run by themselves: {judged.reason}"])
+        return [f"the parts of both models, which could not be run by themselves: {judged.reason}"], []
     with ExitStack() as stack:
         reference = bench.reference.itself
         if isinstance(reference, RuntimeReference):
@@ -134,7 +124,7 @@ class _Trials:
             if node.op.rounding is Rounding.SIZES or (read and self._sizes.issuperset(read)):
                 self._sizes |= set(node.outputs)
 
-    def run(self, seconds: float, sets: Sequence[Made]) -> Tried:
+    def run(self, seconds: float, sets: Sequence[Made]) -> Unproven:
         """Try all parts, the simplest first, and ask of decisions that these did not lead to both sides of."""
         until = time.process_time() + seconds
         trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
@@ -155,7 +145,7 @@ class _Trials:
             for decisions in self._decisions for row, sight in decisions.impossible
         ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])])
+        return list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])]
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""
