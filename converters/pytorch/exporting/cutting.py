@@ -6,9 +6,9 @@ mask or what a U-Net hands across, or of a part with blocks of its own.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from types import MappingProxyType
 
 from graphir.converters.pytorch.exporting.block_arguments import skeleton
@@ -67,8 +67,10 @@ class Cutter:
         pieces: list[Piece] = []
         begin = 0
         for end in ends:
-            part = statements[begin:end]
-            pieces.append(self.piece(part, [n for n in targets_of(part) if n in last and last[n] >= start + end]))
+            part, behind = statements[begin:end], start + end
+            targets = targets_of(part)
+            exits = [number for number in targets if number in last and last[number] >= behind]
+            pieces.append(self._piece(part, targets, exits))
             begin = end
         return pieces
 
@@ -96,12 +98,12 @@ class Cutter:
 
     def _refined(self, piece: Piece, start: int, last: Mapping[int, int]) -> list[Piece]:
         """Return the parts of a piece that begins at this place: cut where others of the same wiring are."""
-        numbers = {number: place for place, number in enumerate(piece.inputs)}
-        rows: list[Row] = []
-        for statement in piece.statements:
-            reads = tuple([numbers.setdefault(number, len(numbers)) for number in statement.reads])
-            targets = tuple([numbers.setdefault(number, len(numbers)) for number in statement.targets])
-            rows.append((reads, targets, statement.is_setting))
+        numbers = defaultdict(count(len(piece.inputs)).__next__, zip(piece.inputs, count()))
+        number_of = numbers.__getitem__
+        rows: list[Row] = [
+            (tuple(map(number_of, each.reads)), tuple(map(number_of, each.targets)), each.is_setting)
+            for each in piece.statements
+        ]
         behind = start + len(rows)
         leading = tuple([place for place, number in enumerate(piece.inputs) if number in self.computed])
         read_behind = tuple([place for number, place in numbers.items() if last.get(number, -1) >= behind])
@@ -113,7 +115,10 @@ class Cutter:
 
     def piece(self, statements: Sequence[Statement], exits: Iterable[int]) -> Piece:
         """Return the statements as a piece, which can be part of a block if it gives one value."""
-        inputs, attributes = reads_of(statements, set(targets_of(statements)))
+        return self._piece(statements, targets_of(statements), exits)
+
+    def _piece(self, statements: Sequence[Statement], targets: Collection[int], exits: Iterable[int]) -> Piece:
+        inputs, attributes = reads_of(statements, targets)
         exits = tuple(dict.fromkeys(exits))
         form = self.form(statements, inputs, attributes, exits[0]) if len(exits) == 1 else None
         return Piece(tuple(statements), inputs, exits, attributes, object() if form is None else form)
@@ -125,8 +130,7 @@ class Cutter:
         that others use, and for what is no plain statement."""
         if not self._shared.isdisjoint(attributes):
             return None
-        numbers = {number: place for place, number in enumerate(inputs)}
-        places = {name: place for place, name in enumerate(attributes)}
+        numbers, places = dict(zip(inputs, count())), dict(zip(attributes, count()))
         codes, form = self._codes, []
         for statement in statements:
             if statement.blocks or statement.keeps:
@@ -134,11 +138,11 @@ class Cutter:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
             form.append(codes[statement] if statement in codes else self._code(statement, statement.form))
-            form += [numbers[number] for number in statement.reads]
-            form += [places[name] for name in statement.attributes]
+            form += map(numbers.__getitem__, statement.reads)
+            form += map(places.__getitem__, statement.attributes)
         form.append(numbers[output])
-        kinds = [self._kind_of(name) for name in attributes]
-        form += [codes[text] if text in codes else self._code(text, skeleton(text)) for text in kinds]
+        for text in map(self._kind_of, attributes):
+            form.append(codes[text] if text in codes else self._code(text, skeleton(text)))
         return self._number(tuple(form))
 
     def _number(self, form: object) -> int:

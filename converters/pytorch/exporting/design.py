@@ -129,10 +129,11 @@ class _ClassMaker:
         refined = self._cutter.refine(pieces)
         pieces = refined if len(refined) == len(pieces) else self._unify_branches(refined)
         for _ in range(MOST_CLASSES):
-            best = best_run(pieces, self._outputs)
+            last = last_reads([piece.inputs for piece in pieces], self._outputs)
+            best = best_run(pieces, last)
             if best is None:
                 break
-            pieces = self._replace(pieces, *best)
+            pieces = self._replace(pieces, last, *best)
         self._statements = [statement for piece in pieces for statement in piece.statements]
 
     def _unify_branches(self, pieces: list[Piece]) -> list[Piece]:
@@ -146,7 +147,7 @@ class _ClassMaker:
         for index, piece in enumerate(pieces):
             for branch in branches_of(piece):
                 rest = without_branch(piece, branch)
-                inputs, attributes = reads_of(rest, set(targets_of(rest)))
+                inputs, attributes = reads_of(rest, targets_of(rest))
                 form = self._cutter.form(rest, inputs, attributes, piece.output)
                 partners = [] if form is None or index in edits else plain.get(form, [])
                 kinds = [skeleton(self._text_of(statement.attributes[0])) for statement in branch.statements]
@@ -220,8 +221,11 @@ class _ClassMaker:
         layer = self._layers.get(attribute)
         return layer.constructor if layer is not None else self._stored[attribute].statement
 
-    def _replace(self, pieces: Sequence[Piece], length: int, starts: Sequence[int]) -> list[Piece]:
-        """Return the pieces with calls of a new class in the place of its uses: runs of so many pieces."""
+    def _replace(
+        self, pieces: Sequence[Piece], last: Mapping[int, int], length: int, starts: Sequence[int]
+    ) -> list[Piece]:
+        """Return the pieces with calls of a new class in the place of its uses: runs of so many pieces. `last` says
+        which piece reads a value last."""
         uses = with_chain_first([merged(pieces[start : start + length]) for start in starts])
         block, names = self._class_of(uses)
         self._classes.append(block)
@@ -229,7 +233,6 @@ class _ClassMaker:
         done = 0
         group: list[tuple[Piece, str]] = []
         scopes = scopes_of(uses)
-        last = last_reads([piece.inputs for piece in pieces], self._outputs)
         ends = [True] * len(uses)
         for place, (use, following) in enumerate(pairwise(uses)):
             is_next = starts[place + 1] == starts[place] + length and last[use.output] < starts[place + 1] + length

@@ -4,8 +4,10 @@ they read and assign."""
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
 
 from graphir.converters.pytorch.exporting.expression import EDGE, MARK, references
 from graphir.converters.pytorch.exporting.state import Statement
@@ -14,6 +16,7 @@ from graphir.converters.pytorch.exporting.state import Statement
 DEEPEST = 3
 # Statements between readers of a value that are not in one block.
 FAR = 12
+READS, ASSIGNS, ATTRIBUTES = attrgetter("reads"), attrgetter("assigns"), attrgetter("attributes")
 PART = re.compile(rf"{MARK.pattern}\[[^\[\]{EDGE}]*\]")
 
 
@@ -108,15 +111,16 @@ def last_reads(reads: Sequence[tuple[int, ...]], outputs: Iterable[str]) -> dict
 
 def targets_of(statements: Iterable[Statement]) -> list[int]:
     """Return all that statements assign, inside blocks too."""
-    return [number for statement in statements for number in statement.assigns]
+    return list(chain.from_iterable(map(ASSIGNS, statements)))
 
 
-def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def reads_of(statements: Sequence[Statement], given: Iterable[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the values that statements read which are not given among them, and the attributes, in order."""
     if len(statements) == 1:
         reads, attributes = statements[0].reads, statements[0].attributes
         if len(reads) <= 1 and len(attributes) <= 1:
             return reads, attributes
-    numbers = dict.fromkeys([number for statement in statements for number in statement.reads])
-    names = dict.fromkeys([name for statement in statements for name in statement.attributes])
-    return tuple([number for number in numbers if number not in given]), tuple(names)
+    numbers = dict.fromkeys(chain.from_iterable(map(READS, statements)))
+    for number in given:
+        numbers.pop(number, None)
+    return tuple(numbers), tuple(dict.fromkeys(chain.from_iterable(map(ATTRIBUTES, statements))))

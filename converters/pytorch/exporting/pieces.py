@@ -7,11 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
+
+import numpy as np
 
 from graphir.converters.pytorch.exporting.expression import MARK, Expr, ValueReference, level_of, replace_references
 from graphir.converters.pytorch.exporting.naming import common_scope
-from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
+from graphir.converters.pytorch.exporting.ordering import targets_of
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Statement
 
 # No block is made of less: uses, and statements and layers of one.
@@ -92,30 +95,29 @@ def with_reference(statement: Statement, number: int, other: int) -> Statement:
     return replace(statement, text=Expr(text, level_of(statement.text)))
 
 
-def best_run(pieces: Sequence[Piece], outputs: Iterable[str]) -> tuple[int, list[int]] | None:
+def best_run(pieces: Sequence[Piece], last: Mapping[int, int]) -> tuple[int, list[int]] | None:
     """Return the run of pieces that is worth most as a block, with layers in it: its length, and where it begins each
-    time. `outputs` are read behind all pieces. Linear in the number of pieces."""
-    best: tuple[int, int, list[int]] | None = None
-    sizes = [len(piece.statements) for piece in pieces]
-    last = last_reads([piece.inputs for piece in pieces], outputs)
-    for length, groups in _repeated_runs([piece.form for piece in pieces]):
-        for starts in groups:
-            first = starts[0]
-            size = sum(sizes[first : first + length])
-            worth, least = size * WORTH_OF_SCOPE, 0 if best is None else best[0]
-            if size < LEAST_STATEMENTS or (len(starts) - 1) * worth <= least:
-                continue
-            if (len(_apart(starts, length)) - 1) * worth <= least:
-                continue
-            if len({name for piece in pieces[first : first + length] for name in piece.attributes}) < LEAST_LAYERS:
-                continue
-            for alike in _by_wiring(pieces, last, length, starts):
-                places = _apart(alike, length)
-                is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
-                gain = (len(places) - 1) * size * (WORTH_OF_SCOPE if is_scope else 1)
-                if len(places) >= LEAST_USES and (best is None or gain > best[0]):
-                    best = gain, length, places
-    return None if best is None else best[1:]
+    time. `last` says which piece reads a value last. Of equal ones it is the shortest, then the first one. Linear in
+    the number of pieces, apart from sorting."""
+    best = 0, 0, 0
+    result: tuple[int, list[int]] | None = None
+    for worth, shortness, earliness, starts in sorted(_repeated_runs(pieces), key=itemgetter(0, 1, 2), reverse=True):
+        if worth < best[0]:
+            break
+        length, run = -shortness, pieces[-earliness : -earliness - shortness]
+        factor = WORTH_OF_SCOPE if _is_in_scope(run) else 1
+        if worth // WORTH_OF_SCOPE * factor < best[0]:
+            continue
+        if len({name for piece in run for name in piece.attributes}) < LEAST_LAYERS:
+            continue
+        size = sum([len(piece.statements) for piece in run])
+        for alike in _by_wiring(pieces, last, length, starts.tolist()):
+            places = _apart(alike, length)
+            is_scope = factor > 1 and all(_is_in_scope(pieces[start : start + length]) for start in places)
+            gain = (len(places) - 1) * size * (WORTH_OF_SCOPE if is_scope else 1)
+            if (gain, shortness, earliness) > best and len(places) >= LEAST_USES:
+                best, result = (gain, shortness, earliness), (length, places)
+    return result
 
 
 def _by_wiring(
@@ -133,23 +135,32 @@ def _by_wiring(
     return result.values()
 
 
-def _repeated_runs(forms: Sequence[object]) -> Iterator[tuple[int, list[list[int]]]]:
-    """Return by length where runs of equal forms begin, those that occur at least twice: a longer one begins where
-    a shorter one does."""
+def _repeated_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, int, np.ndarray]]:
+    """Yield the runs of equal forms that occur at least twice and are large enough: what they are worth at most, their
+    length and first place as negative numbers, and where they begin. A longer one begins where a shorter one does."""
     codes: dict[object, int] = {}
-    coded = [codes.setdefault(form, len(codes)) for form in forms]
-    groups = [list(range(len(coded)))]
-    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
-        last = len(coded) - length
-        longer: list[list[int]] = []
-        for starts in groups:
-            by_code: dict[int, list[int]] = defaultdict(list)
-            for start in starts:
-                if start <= last:
-                    by_code[coded[start + length - 1]].append(start)
-            longer += [places for places in by_code.values() if len(places) >= LEAST_USES]
-        groups = sorted(longer)
-        yield length, groups
+    coded = np.array([codes.setdefault(piece.form, len(codes)) for piece in pieces], np.int64)
+    ends = np.cumsum([0, *[len(piece.statements) for piece in pieces]])
+    starts, runs = np.arange(len(pieces)), np.zeros(len(pieces), np.int64)
+    for length in range(1, min(LONGEST_RUN, len(pieces) // LEAST_USES) + 1):
+        is_inside = starts <= len(pieces) - length
+        starts = starts[is_inside]
+        keys = runs[is_inside] * len(codes) + coded[starts + (length - 1)]
+        order = keys.argsort(kind="stable")
+        starts, keys = starts[order], keys[order]
+        begins = np.flatnonzero(np.diff(keys, prepend=-1))
+        counts = np.diff(begins, append=len(keys))
+        is_repeated = counts >= LEAST_USES
+        starts, counts = starts[is_repeated.repeat(counts)], counts[is_repeated]
+        runs = np.arange(len(counts)).repeat(counts)
+        begins = counts.cumsum() - counts
+        firsts = starts[begins]
+        sizes = ends[firsts + length] - ends[firsts]
+        uses = np.minimum(counts, (starts[begins + counts - 1] - firsts) // length + 1)
+        worths = (uses - 1) * sizes * WORTH_OF_SCOPE
+        for place in np.flatnonzero(sizes >= LEAST_STATEMENTS).tolist():
+            begin = begins[place]
+            yield int(worths[place]), -length, -int(firsts[place]), starts[begin : begin + counts[place]]
 
 
 def _apart(starts: Sequence[int], length: int) -> list[int]:
