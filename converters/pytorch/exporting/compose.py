@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.expression import (
@@ -22,7 +23,7 @@ from graphir.converters.pytorch.exporting.expression import (
 )
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
 from graphir.converters.pytorch.exporting.naming import OF_FILE, identifier
-from graphir.converters.pytorch.exporting.ordering import last_reads
+from graphir.converters.pytorch.exporting.ordering import READS, last_reads
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.converters.pytorch.exporting.value_names import (
     CHAIN,
@@ -94,8 +95,8 @@ class ForwardBody:
         if records:
             self._lines = [Line(statement, statement.text, statement.reads) for statement in statements]
         else:
-            counts = Counter([number for statement in statements for number in statement.reads])
-            counts.update(number for text in outputs for number in references(text))
+            counts = Counter(chain.from_iterable(map(READS, statements)))
+            counts.update([number for text in outputs for number in references(text)])
             self._lines = _joined(statements, counts)
         self._names: dict[int, str] = {}
         self._holders: dict[str, int] = {}

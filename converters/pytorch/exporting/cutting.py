@@ -179,11 +179,11 @@ def _inner_ends(rows: Sequence[Row], inputs: int, leading: Sequence[int], read_b
     """Return where a piece is cut whose first numbers are so many inputs. What nothing reads for more than half of it,
     as what a U-Net hands across, leads on up to there."""
     size = len(rows)
-    places: dict[int, list[int]] = {number: [0] for number in range(inputs)}
+    places = defaultdict[int, list[int]](list, {number: [0] for number in range(inputs)})
     last: dict[int, int] = {}
     for place, (reads, targets, _) in enumerate(rows):
         for number in (*reads, *targets):
-            places.setdefault(number, []).append(place)
+            places[number].append(place)
         last.update(dict.fromkeys(reads, place))
     for number in read_behind:
         last[number] = size

@@ -154,21 +154,20 @@ def length_of(text: str, name: int) -> int:
 
 def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
     """Return the text with an expression in place of each reference, in parentheses where it needs them."""
-    return MARK.sub(lambda match: replacement(int(match[1])).within(_level_at(match)), text)
+
+    def replaced(match: re.Match[str]) -> str:
+        level = int(match[2]) or _level_between(match.string[: match.start()], match.string[match.end() :])
+        return replacement(int(match[1])).within(level)
+
+    return MARK.sub(replaced, text)
 
 
 def replace_first(text: str, replacement: Expr) -> str:
     """Return the text with an expression in place of its first reference."""
-    match = MARK.search(text)
-    if match is None:
-        return text
-    return f"{text[: match.start()]}{replacement.within(_level_at(match))}{text[match.end() :]}"
+    before, _, level, behind = text.split(EDGE, 3)
+    return f"{before}{replacement.within(int(level) or _level_between(before, behind))}{behind}"
 
 
-def _level_at(match: re.Match[str]) -> int:
-    """Return the level that an expression needs in place of a mark."""
-    if level := int(match[2]):
-        return level
-    text, start, end = match.string, match.start(), match.end()
-    before, after = text[max(0, start - 7) : start], text[end : end + 1]
-    return 0 if (not before or before.endswith(_OPEN)) and after in _CLOSED else ATOM
+def _level_between(before: str, behind: str) -> int:
+    """Return the level that an expression needs between these texts."""
+    return 0 if (not before or before.endswith(_OPEN)) and behind[:1] in _CLOSED else ATOM

@@ -13,10 +13,12 @@ from graphir.ops.elementwise import Add
 from graphir.ops.linear import MatMul
 from graphir.ops.traits import Elementwise
 
-# What a weight is of its layer, behind the layer's name.
-WEIGHT = re.compile(
+# The scope that a weight's name states, and what the weight is of its layer.
+SCOPED = re.compile(
+    r"(?:(.*)[/.:])?"
     r"(?:weight|bias|((depthwise|pointwise)_)?kernel|embeddings|gamma|beta|alpha|((running|moving)_)?(mean|var|variance))"
-    r"(_\d+)?"
+    r"(_\d+)?",
+    re.DOTALL,
 )
 
 
@@ -51,8 +53,8 @@ def _scopes_of_nodes(layers: Iterable[Node], nodes: Mapping[Node, str], names: M
 
 def _scope_of_weights(weights: Iterable[Value]) -> str:
     """Return the scope that all weights whose names state one have in common, "" where there is none."""
-    ends = [(value.name, max(map(value.name.rfind, "/.:"))) for value in weights]
-    scopes = {name[: max(end, 0)] for name, end in ends if WEIGHT.fullmatch(name, end + 1)}
+    parts = [SCOPED.fullmatch(value.name) for value in weights]
+    scopes = {part[1] or "" for part in parts if part}
     return scopes.pop() if len(scopes) == 1 else ""
 
 

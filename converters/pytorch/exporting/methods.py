@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from graphir.converters.pytorch.exporting.compose import ForwardArgument, ForwardBody
 from graphir.converters.pytorch.exporting.expression import Expr, ValueReference
 from graphir.converters.pytorch.exporting.naming import OF_FILE, OF_MODULES, Identifiers, common_length
-from graphir.converters.pytorch.exporting.ordering import last_reads, targets_of
+from graphir.converters.pytorch.exporting.ordering import READS, TARGETS, last_reads, targets_of
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.converters.pytorch.exporting.value_names import CHAIN, value_name
 from graphir.graph import Value
@@ -91,8 +91,9 @@ class _Splitter:
         while start < len(statements):
             end = _end(counts, start, size)
             part = statements[start:end]
-            results = dict.fromkeys([number for each in part for number in each.targets if last.get(number, -1) >= end])
-            earlier = {number for each in part for number in each.targets if first[number] < start}
+            targets = dict.fromkeys(chain.from_iterable(map(TARGETS, part)))
+            results = [number for number in targets if last.get(number, -1) >= end]
+            earlier = [number for number in targets if first[number] < start]
             calls += self._calls(part, sorted(results, key=first.__getitem__), earlier, size)
             start = end
         return calls
@@ -102,7 +103,7 @@ class _Splitter:
     ) -> list[Statement]:
         """Return the calls of a part's methods; `earlier` is what it assigns that has a value before."""
         given = {*targets_of(part)} - {*earlier}
-        inputs = [number for number in dict.fromkeys(n for each in part for n in each.reads) if number not in given]
+        inputs = [number for number in dict.fromkeys(chain.from_iterable(map(READS, part))) if number not in given]
         if len(part) == 1 and len(part[0].reads) == len(inputs) and not part[0].blocks:
             return list(part)
         method = self._method(part, inputs, [ValueReference(number) for number in results])

@@ -16,7 +16,7 @@ from graphir.converters.pytorch.exporting.state import Statement
 DEEPEST = 3
 # Statements between readers of a value that are not in one block.
 FAR = 12
-READS, ASSIGNS, ATTRIBUTES = attrgetter("reads"), attrgetter("assigns"), attrgetter("attributes")
+READS, TARGETS, ASSIGNS, ATTRIBUTES = map(attrgetter, ("reads", "targets", "assigns", "attributes"))
 PART = re.compile(rf"{MARK.pattern}\[[^\[\]{EDGE}]*\]")
 
 

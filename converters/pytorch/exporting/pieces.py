@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def _by_wiring(
     return result.values()
 
 
-def _repeated_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, int, np.ndarray]]:
+def _repeated_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, int, np.ndarray[Any, Any]]]:
     """Yield the runs of equal forms that occur at least twice and are large enough: what they are worth at most, their
     length and first place as negative numbers, and where they begin. A longer one begins where a shorter one does."""
     codes: dict[object, int] = {}
