@@ -16,7 +16,8 @@ from graphir.types import DType
 BATCH_NORMS = {2: "nn.BatchNorm1d", 3: "nn.BatchNorm1d", 4: "nn.BatchNorm2d", 5: "nn.BatchNorm3d"}
 INSTANCE_NORMS = {3: "nn.InstanceNorm1d", 4: "nn.InstanceNorm2d", 5: "nn.InstanceNorm3d"}
 STATES = {"weight": 1, "bias": 2, "running_mean": 3, "running_var": 4}
-FIXED = {DecisionKind.FIXED_GAMMA: "weight", DecisionKind.FIXED_BETA: "bias"}
+# What training may leave as it is, and the number that its elements are then.
+FIXED = {"weight": (DecisionKind.FIXED_GAMMA, 1), "bias": (DecisionKind.FIXED_BETA, 0)}
 # The smallest numbers, for what must be no division by zero.
 SMALLEST = {DType.FLOAT16: "6e-08", DType.BFLOAT16: "1e-38", DType.FLOAT32: "1e-38", DType.FLOAT64: "1e-308"}
 
@@ -43,13 +44,19 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
         layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=owned)
-        for kind, name in FIXED.items():
-            if node.export.training and node.is_decided(kind):
+        for name in FIXED:
+            if node.export.training and _is_fixed(node, name):
                 node.export.frozen[f"{layer.removeprefix('self.')}.{name}"] = constructor
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias, mean, variance = node.tensors()
     node.emit(call("F.batch_norm", data, mean, variance, scale, bias, eps=eps))
+
+
+def _is_fixed(node: ExportNode[ir.BatchNormalization], name: str) -> bool:
+    """Return whether training leaves a vector as it is. Several nodes may have the name that the decision states."""
+    (kind, element), tensor = FIXED[name], node.weight(STATES[name])
+    return tensor is not None and node.is_decided(kind) and bool((tensor.numpy() == element).all())
 
 
 def _export_fixed_statistics(node: ExportNode[ir.BatchNormalization], eps: str | None) -> None:
@@ -62,7 +69,7 @@ def _export_fixed_statistics(node: ExportNode[ir.BatchNormalization], eps: str |
         node.export.sources[text.removeprefix("self.")] = value.name
         statistics.append(text)
     scale = node.tensor(STATES["weight"])
-    if node.is_decided(DecisionKind.FIXED_GAMMA):
+    if _is_fixed(node, "weight"):
         node.export.frozen[scale.removeprefix("self.")] = "nn.Module"
     node.emit(call("F.batch_norm", node.tensor(), *statistics, scale, node.tensor(STATES["bias"]), eps=eps))
 
