@@ -64,7 +64,7 @@ def thin(config: pytest.Config, items: list[pytest.Item]) -> None:
     if sample < 1:
         raise pytest.UsageError(f"{SAMPLE} {sample}: expected 1 or more")
     number = None if config.getoption(FULL) else config.option.slice
-    stay = set(kept(items, sample, number)) | {item.nodeid for item in items if is_named(config, item)}
+    stay = set(kept(items, sample, number)) | named(config, items)
     gone = [item for item in items if item.nodeid not in stay]
     config.stash[LEFT_OUT] = len(gone)
     if gone:
@@ -72,15 +72,16 @@ def thin(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=gone)
 
 
-def is_named(config: pytest.Config, item: pytest.Item) -> bool:
-    """Return whether the command line names the item's test or row, as in `file.py::test`."""
-    for argument in config.args:
-        path, _, name = argument.partition("::")
-        test = item.nodeid.partition("::")[2]
-        file = config.invocation_params.dir / path
-        if name and file == item.path and (test == name or test.startswith((f"{name}[", f"{name}::"))):
-            return True
-    return False
+def named(config: pytest.Config, items: Iterable[pytest.Item]) -> set[str]:
+    """Return the rows whose test, or which themselves, the command line names, as in `file.py::test`."""
+    pairs = [argument.partition("::")[::2] for argument in config.args]
+    wanted = [(config.invocation_params.dir / path, name) for path, name in pairs if name]
+    return {
+        item.nodeid
+        for file, name in wanted
+        for item in items
+        if file == item.path and f"{item.nodeid.partition('::')[2]}[".startswith((f"{name}[", f"{name}::"))
+    }
 
 
 def kept(items: Iterable[pytest.Item], sample: int, slice_number: int | None) -> Iterable[str]:
