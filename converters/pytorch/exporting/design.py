@@ -33,8 +33,8 @@ from graphir.converters.pytorch.exporting.pieces import (
     best_run,
     branches_of,
     merged,
+    reading,
     with_chain_first,
-    with_reference,
     without_branch,
 )
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Statement, Stored, Submodule
@@ -209,7 +209,7 @@ class _ClassMaker:
         self._put_layer(attribute, "nn.Identity()", ())
         call = Statement((number,), f"self.{attribute}({ValueReference(source)})", names=("shortcut",))
         statements = [call, *piece.statements]
-        statements[place + 1] = with_reference(statements[place + 1], source, number)
+        statements[place + 1] = reading(statements[place + 1], source, number)
         return statements
 
     def _kind_of(self, attribute: str) -> str:

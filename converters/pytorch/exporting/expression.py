@@ -6,7 +6,7 @@ Which name a value has is decided once all statements are known. Until then a te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 # How tightly Python binds; a name, a call and a subscript bind most.
 LEVELS = {
@@ -152,22 +152,15 @@ def length_of(text: str, name: int) -> int:
     return sum(map(len, parts)) + count * (1 if count == 1 else name)
 
 
-def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
-    """Return the text with an expression in place of each reference, in parentheses where it needs them."""
-
-    def replaced(match: re.Match[str]) -> str:
-        level = int(match[2]) or _level_between(match.string[: match.start()], match.string[match.end() :])
-        return replacement(int(match[1])).within(level)
-
-    return MARK.sub(replaced, text)
+def with_reference(text: str, number: int, other: int) -> Expr:
+    """Return the text with a reference to another value in place of each one to a value."""
+    parts = text.split(EDGE)
+    parts[1::3] = [str(other) if part == str(number) else part for part in parts[1::3]]
+    return Expr(EDGE.join(parts), level_of(text))
 
 
 def replace_first(text: str, replacement: Expr) -> str:
-    """Return the text with an expression in place of its first reference."""
-    before, _, level, behind = text.split(EDGE, 3)
-    return f"{before}{replacement.within(int(level) or _level_between(before, behind))}{behind}"
-
-
-def _level_between(before: str, behind: str) -> int:
-    """Return the level that an expression needs between these texts."""
-    return 0 if (not before or before.endswith(_OPEN)) and behind[:1] in _CLOSED else ATOM
+    """Return the text with an expression in place of its first reference, in parentheses where it needs them."""
+    before, _, stated, behind = text.split(EDGE, 3)
+    is_open = (not before or before.endswith(_OPEN)) and behind[:1] in _CLOSED
+    return f"{before}{replacement.within(int(stated) or (0 if is_open else ATOM))}{behind}"

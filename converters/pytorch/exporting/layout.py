@@ -53,24 +53,23 @@ def _parts(statement: str, depth: int, *, inside: bool, behind: int) -> Iterator
         for first, end in zip(places, ends[1:], strict=True):
             yield from lines_of(statement[first:end].strip(), depth, inside=True, behind=behind)
         return
-    brackets = _last_brackets(statement, start)
-    if brackets is None:
+    brackets = _brackets(statement, start)
+    if brackets:
+        first, _ = brackets[0]
+        is_wide = start > 0 and len(indent) + first >= WIDTH
+        is_open = brackets[-1][1] < len(statement) - 1 and first > start
+    else:
         is_wide = start > 0 and len(statement) - start + len(INDENT) * (depth + 1) <= WIDTH
         is_open = True
-    else:
-        opening = _first_brackets(statement, start)
-        is_wide = start > 0 and len(indent) + opening[0] >= WIDTH
-        is_open = brackets[1] < len(statement) - 1 and opening[0] > start
-        brackets = brackets if len(indent) + brackets[0] < WIDTH else opening
     if is_wide or (places and (len(places) > 1 or is_open)):
         yield f"{indent}{statement[:start]}("
         yield from lines_of(statement[start:], depth + 1, inside=True)
         yield f"{indent})"
         return
-    if brackets is None:
+    if not brackets:
         yield f"{indent}{statement}"
         return
-    start, end = brackets
+    start, end = brackets[-1] if len(indent) + brackets[-1][0] < WIDTH else brackets[0]
     yield f"{indent}{statement[: start + 1]}"
     parts = arguments_of(statement[start + 1 : end])
     comma = "" if _only_groups(statement, start, parts) else ","
@@ -107,24 +106,9 @@ def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
     return len(parts) == 1 and statement[start] == "(" and not (start and CALLED.match(statement[start - 1]))
 
 
-def _last_brackets(statement: str, start: int) -> tuple[int, int] | None:
-    """Where the last outer brackets behind `start` open and close that have something in them."""
-    depth, end, result = 0, -1, None
-    for place, character in _code(statement, start):
-        if character in "([{":
-            if depth == 0:
-                end = place
-            depth += 1
-        elif character in _CLOSING:
-            depth -= 1
-            if depth == 0 and place > end + 1:
-                result = end, place
-    return result
-
-
-def _first_brackets(statement: str, start: int) -> tuple[int, int]:
-    """Return where the first brackets behind `start` open and close that have something in them."""
-    depth = begin = 0
+def _brackets(statement: str, start: int) -> list[tuple[int, int]]:
+    """Return where the outer brackets behind `start` open and close that have something in them."""
+    depth, begin, result = 0, -1, []
     for place, character in _code(statement, start):
         if character in "([{":
             begin = begin if depth else place
@@ -132,8 +116,8 @@ def _first_brackets(statement: str, start: int) -> tuple[int, int]:
         elif character in _CLOSING:
             depth -= 1
             if depth == 0 and place > begin + 1:
-                return begin, place
-    raise ValueError(f"brackets are left open: {statement}")
+                result.append((begin, place))
+    return result
 
 
 def arguments_of(text: str) -> list[str]:

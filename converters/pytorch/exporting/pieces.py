@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphir.converters.pytorch.exporting.expression import MARK, Expr, ValueReference, level_of, replace_references
+from graphir.converters.pytorch.exporting.expression import MARK, with_reference
 from graphir.converters.pytorch.exporting.naming import common_scope
 from graphir.converters.pytorch.exporting.ordering import targets_of
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Statement
@@ -82,17 +82,14 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
 def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
     """Return the piece's statements as they would be if its input led where the branch does."""
     return [
-        with_reference(statement, branch.output, branch.source)
+        reading(statement, branch.output, branch.source)
         for statement in piece.statements if statement not in branch.statements
     ]  # fmt: skip
 
 
-def with_reference(statement: Statement, number: int, other: int) -> Statement:
+def reading(statement: Statement, number: int, other: int) -> Statement:
     """Return a statement that reads another value in the place of one."""
-    if number not in statement.reads:
-        return statement
-    text = replace_references(statement.text, lambda value: ValueReference(other if value == number else value))
-    return replace(statement, text=Expr(text, level_of(statement.text)))
+    return replace(statement, text=with_reference(statement.text, number, other))
 
 
 def best_run(pieces: Sequence[Piece], last: Mapping[int, int]) -> tuple[int, list[int]] | None:
