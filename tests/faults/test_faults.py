@@ -134,6 +134,9 @@ def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed
     ("detector", "a channel zeroed"),  # behind which a suppression chooses other boxes
     ("detector", "bias of the last channel left out"),
     ("detector", "a softmax without its maximum"),  # which overflows where inputs are large enough
+    ("scaled_layers", "HardSigmoid for Sigmoid"),  # both saturated, but for large inputs
+    ("scaled_layers", "a threshold beyond all numbers"),
+    ("scaled_layers", "bias 40 for 60 before a saturated sigmoid"),
     *((network, "") for network in NETWORKS),  # a kind that is drawn
 ])  # fmt: skip
 def test_a_verdict_does_not_depend_on_the_seed(network: str, kind: str) -> None:

@@ -108,6 +108,13 @@ def test_one_file_is_identical_with_itself_whatever_the_last_bits_are() -> None:
     assert verification_text(different).startswith("DIFFERENT: broken")
 
 
+def test_models_of_the_same_nodes_are_identical_whatever_onnxruntime_makes_of_them() -> None:
+    report = replace(verification(passes=True), same_nodes=True)
+    assert verification_text(report).startswith("verified: identical (every node is the same in both; ")
+    assert replace(report, same_nodes=False).verdict is Verdict.NOISE
+    assert verification_text(replace(report, outputs=[])).startswith("verified: identical (every output is the same")
+
+
 def test_what_was_reached_and_what_differs_is_short_unless_it_is_asked_for() -> None:
     report = verification(passes=True)
     report.coverage = [f"way {place} never reached" for place in range(5)]
