@@ -64,6 +64,11 @@ def grade_by_regions(
     regions, judgement = judged
     asked_for = [(one, regions.known.values.get(one.source)) for one in (by_title[result.name] for result in differing)]
     ends = [one for one, end in asked_for if regions.has(end, one.name)]
+    # A saturated head hides what differs from outputs, not from the value before it.
+    before = [end for one, end in asked_for if end is not None and not one.is_output]
+    shown = [value for value in judgement.hidden if not regions.walks[0].behind(value).isdisjoint(before)]
+    judgement.causes += shown
+    judgement.hidden = [value for value in judgement.hidden if value not in shown]
     if judgement.causes or len(ends) < len(differing):
         moving = [result for result in differing if result.verdict is Verdict.NOT_DETERMINISTIC]
         caused = dict(zip(moving, _behind_causes(regions, judgement, asked, moving, MAGNIFIED), strict=True))
