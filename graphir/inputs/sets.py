@@ -30,8 +30,9 @@ NAMES = (ALL, *DRAWS)
 # A state that is passed on wrongly shows in the second step, one that is passed on once only in the third.
 STEPS = 3
 # By how much inputs are enlarged, step by step, to reach what only large numbers show. Each step doubles them: a sample
-# meets what lies between a threshold and twice that. Values inside are some hundredths to some times the inputs: the
-# last step leads them beyond what float16 can be, 2**16, and scores beyond 88, from which powers of e overflow.
+# that grows with them meets what lies between a threshold and twice that. Values inside are some hundredths to some
+# times the inputs: the last step leads them beyond what float16 can be, 2**16, and scores beyond 88, from which powers
+# of e overflow.
 ENLARGED = tuple(2.0**step for step in range(4, 19))
 CARRIED = "the sets of inputs are steps: each begins with the state that the reference left in the one before"
 
@@ -128,14 +129,16 @@ def drawn_sets(
     return lambda light: [drawn_set(name, light) for name in names]
 
 
-def larger_sets(made: Made) -> Iterator[FeedSet]:
-    """Yield what a set makes with its real numbers enlarged, step by step; nothing where it has none."""
-    def enlarge(times: float) -> dict[str, Array]:
+def larger_sets(bases: Sequence[Made]) -> Iterator[FeedSet]:
+    """Yield what sets make with its real numbers enlarged, step by step, of one set after the other in turn: numbers
+    may lead somewhere only where a truth value is this one or that. Nothing where a set has no real numbers."""
+    def enlarge(times: float, made: Made) -> dict[str, Array]:
         return {name: array * array.dtype.type(times) if array.dtype.kind == "f" else array
                 for name, array in made().items()}  # fmt: skip
 
-    for times in ENLARGED if any(array.dtype.kind == "f" for array in made().values()) else ():
-        yield FeedSet(f"{times:,.0f} times", (partial(enlarge, times),), stretched=True, wholly=True)
+    for index, times in enumerate(ENLARGED if any(array.dtype.kind == "f" for array in bases[0]().values()) else ()):
+        base = bases[index % len(bases)]
+        yield FeedSet(f"{times:,.0f} times", (partial(enlarge, times, base),), stretched=True, wholly=True)
 
 
 def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:

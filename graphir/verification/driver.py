@@ -95,7 +95,7 @@ class _Driver:
             report.notes += notes
             # Whether inputs are large enough to lead to a part that differs is no matter of luck.
             if open_ones and how.feeds is None and not is_whole:
-                self._run_further(compared, list(larger_sets(made)), report, room, 0.0)
+                self._run_further(compared, list(larger_sets(taken[1:3] or taken)), report, room, 0.0)
             report.unproven += () if report.verdict.differs else open_ones
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
