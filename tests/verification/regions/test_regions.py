@@ -106,6 +106,20 @@ def test_what_shows_on_large_inputs_only_is_shown_by_every_seed(seed: int, tmp_p
         assert not report.unproven
 
 
+def test_what_a_sure_softmax_hides_is_broken_before_it(tmp_path: Path) -> None:
+    """The outputs are the same to the last bit whatever the maximum does, the scores before the softmax are not."""
+    bias = np.zeros(8, np.float32)
+    bias[0] = 1e5
+    first, second = (
+        model(f"h = MatMul(x, w) m = {call} d = MatMul(m, v) b = Add(d, bias) y = Softmax<axis = -1>(b)",
+              low=np.full((), -100, np.float32), v=WEIGHT.T.copy(), bias=bias)
+        for call in ("Identity(h)", "Max(h, low)")
+    )  # fmt: skip
+    report = verified(tmp_path, first, second, feeds={"x": 1000 * DRAWN.standard_normal((2, 8)).astype(np.float32)})
+    assert [one.verdict for one in report.outputs] == [Verdict.IDENTICAL, Verdict.BROKEN], str(report)
+    assert [cause.name for cause in report.causes] == ["m"]
+
+
 def test_identical_follows_from_the_nodes(tmp_path: Path) -> None:
     """A Relu that is written as a Max gives the same to the last bit, but is another node."""
     zero = np.zeros((), np.float32)
