@@ -104,8 +104,9 @@ class _Driver:
             report.changes = sides.changes()
             report.nodes_same, report.nodes_differing = sides.count_nodes()
             report.narrower = narrower_type(sides) if sides.tells and report.ok else ""
-            limits = compared.bench.limits
-            report.same_nodes = sides.are_equal if sides.proves and not (limits.stated or limits.elsewhere) else None
+            if sides.proves and not (compared.bench.limits.stated or compared.bench.limits.elsewhere):
+                is_of_one_type = all(value.dtype is other.dtype for value, other in sides.values.items())
+                report.same_nodes = is_of_one_type and not report.nodes_differing
             report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
         return report
 

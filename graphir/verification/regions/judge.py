@@ -42,7 +42,6 @@ from .parts import (
     is_size,
     name_equals,
     ordering_node,
-    room_for,
     spread,
     typed,
     unmoved,
@@ -368,7 +367,7 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
     assert sides.graphs is not None
     if "parts" not in bench.judged:
         try:
-            regions = Regions(bench, sides, KnownValues(bench, sides.graphs, room_for(bench)))
+            regions = Regions(bench, sides, KnownValues(bench, sides.graphs))
             bench.judged["parts"] = regions, regions.judged()
         except GraphirError as error:
             bench.judged["parts"] = NotRun.after(error)

@@ -59,9 +59,9 @@ class KnownValues:
     run of the reference gives, up to `kept` bytes stay for later questions.
     """
 
-    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], kept: int) -> None:
+    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], kept: int | None = None) -> None:
         self._bench = bench
-        self._room = kept
+        self._room = min(KEPT, bench.candidate.memory // 4) if kept is None else kept
         self._kept: dict[Value, Array] = {}
         left, right = (by_name(graph) for graph in graphs)
         known = set(bench.reference.values())
@@ -118,11 +118,6 @@ def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
     }
     taken = set(fed.values())
     return {value: other for value, other in paired.items() if other not in taken} | fed
-
-
-def room_for(bench: Bench) -> int:
-    """Return how many bytes of the reference's values may stay."""
-    return min(KEPT, bench.candidate.memory // 4)
 
 
 class Walks:
