@@ -17,7 +17,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages that use a live framework themselves.
 LIVE = {"howto/pytorch.md": "PyTorch", "howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow"}
 # Such a page takes half a minute: the framework starts for each of its commands.
-LIVE_MARKS = (pytest.mark.live, pytest.mark.rotates(4))
+LIVE_MARKS = (pytest.mark.live, pytest.mark.rotates(8))
 MODULES = {"PyTorch": "torch", "TensorFlow": "tensorflow"}
 # Pages whose blocks a module of tests runs by itself.
 OWN_TESTS = {"plugins.md": "tests/cli/test_plugins.py"}

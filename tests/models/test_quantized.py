@@ -28,7 +28,7 @@ from tests.equivalence.live import Live, interpreter
 from tests.models.quantized import KINDS, SHAPE
 from tests.requirements import missing
 
-pytestmark = pytest.mark.rotates(4)
+pytestmark = pytest.mark.rotates(8)
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = tuple("-".join(kind) for kind in KINDS)

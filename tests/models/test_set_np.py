@@ -13,7 +13,7 @@ import pytest
 import graphir
 from tests.models.set_np import OWN, ZOO
 
-pytestmark = pytest.mark.rotates(4)
+pytestmark = pytest.mark.rotates(8)
 
 
 @pytest.fixture(scope="module")
