@@ -1,7 +1,7 @@
 """Small Keras models, a row each, with the numbers that Keras computes of them.
 
 Run as a program, with live Keras, it writes each as NAME.keras and NAME.h5 and NAME.npz (inputs by position, outputs):
-    python -P keras_cases.py FOLDER MODULE        MODULE is keras, or tf_keras for version 2
+    python -P keras_cases.py FOLDER MODULE [NAME ...]        MODULE is keras, or tf_keras for version 2
 """
 
 from __future__ import annotations
@@ -312,13 +312,13 @@ def leave_out_gpu() -> None:
 
 
 def main() -> None:
-    """Write everything that the version has."""
+    """Write the models of these names, without names everything that the version has."""
     folder, module = Path(sys.argv[1]), sys.argv[2]
     keras = import_module(module)
     if module == "tf_keras":
         leave_out_gpu()
     gc.freeze()  # clearing a session looks for garbage, in all of TensorFlow, which takes longer than a model does
-    for name in names_of(module):
+    for name in sys.argv[3:] or names_of(module):
         keras.backend.clear_session()
         write(folder, name, MODELS[name](keras, keras.layers))
 

@@ -25,7 +25,7 @@ from graphir.converters.tensorflow.live.process import SETTINGS, live_python
 from tests.equivalence.test_onnx import distance
 from tests.requirements import missing
 from tests.tensorflow.keras_cases import names_of
-from tests.tensorflow.written import ROOT, write_models
+from tests.tensorflow.written import ROOT, values_of, write_models
 
 onnxruntime.set_default_logger_severity(3)
 pytestmark = pytest.mark.live
@@ -63,15 +63,21 @@ Folders = Callable[[str], Path | None]
 
 
 @pytest.fixture(scope="session")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    """The models of a version, written by it when they are first asked for; None where it is not installed."""
+def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """The models of a version of which rows run, written by it when they are first asked for, all of them where a test
+    is about all; None where it is not installed.
+    """
     python = live_python()
+    tests = {item.name.partition("[")[0] for item in request.session.items if item.path == Path(__file__)}
+    rows = {row.model for row in values_of("row", __file__, request)}
 
     @cache
     def written(module: str) -> Path | None:
         if python is None or not _has(str(python), module):
             return None
-        return write_models(WRITER, tmp_path_factory.mktemp(module), module)
+        is_about_all = any("every" in test for test in tests)
+        names = [] if is_about_all else sorted(name for version, name in rows if version == module)
+        return write_models(WRITER, tmp_path_factory.mktemp(module), module, *names)
 
     return written
 
@@ -138,12 +144,14 @@ def _inside(value: Any) -> frozenset[str]:
     return frozenset().union(*map(_inside, value)) if isinstance(value, list) else frozenset()
 
 
+@pytest.mark.rotates(8)
 def test_every_layer_has_a_model(folders: Folders) -> None:
     folder = folder_of(folders, "keras")
     held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of("keras")))
     assert set(LAYERS) - held == ONLY_2
 
 
+@pytest.mark.rotates(8)
 @pytest.mark.parametrize("module", MODULES)
 def test_every_operation_has_a_model(folders: Folders, module: str) -> None:
     folder = folder_of(folders, module)
