@@ -170,12 +170,15 @@ class Tensor:
         assert self.region is not None
         return unpacked(mapped(self.region), self.dtype, self.shape)
 
-    def chunks(self) -> Iterator[memoryview | bytes]:
-        """Yield the elements' bytes in pieces, in C order and little-endian. Raises GraphError for strings."""
+    def chunks(self, sources: SourceFiles | None = None) -> Iterator[memoryview | bytes]:
+        """Yield the elements' bytes in pieces, in C order and little-endian. Raises GraphError for strings.
+
+        `sources` keeps the files of many tensors open from one to the next.
+        """
         if self.dtype is DType.STRING:
             raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
         if self.region is not None:
-            with SourceFiles() as files:
+            with SourceFiles() if sources is None else nullcontext(sources) as files:
                 yield from files.pieces(self.region)
             return
         if self._source is not None:

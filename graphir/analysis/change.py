@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from graphir.analysis.fingerprint import Fingerprints, fingerprint
@@ -35,6 +36,20 @@ class GraphDifference:
         return f"{self.subject} {self.both[0]} -> {self.both[1]}"
 
 
+class _Elements(GraphDifference):
+    """Weights that differ; by how many elements, and how much, is computed where the sentence is read."""
+
+    def __init__(self, name: str, left: Tensor, right: Tensor) -> None:
+        super().__init__("weight", "", name)
+        vars(self).pop("text")  # so that it is computed
+        vars(self)["weights"] = name, left, right
+
+    @cached_property
+    def text(self) -> str:
+        """The sentence."""
+        return _elements_change(*vars(self)["weights"]).text
+
+
 def differing(kind: str, subject: str, left: object, right: object, *, end: str = "") -> GraphDifference:
     """Return the change of what both models have."""
     text = f"{subject} is {left} in the first, {right} in the second{end}"
@@ -45,7 +60,7 @@ def weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints)
     """Yield what differs between two weights, if anything does."""
     if left.type == right.type:
         if not prints.same(left, right):
-            yield _elements_change(name, left, right)
+            yield _elements_change(name, left, right) if left.size == 1 else _Elements(name, left, right)
         return
     is_same = left.dtype is right.dtype and fingerprint(left) == fingerprint(right)
     yield differing("weight", name, left.type, right.type, end=": the same elements" if is_same else "")

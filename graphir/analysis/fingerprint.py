@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphir.analysis.attributes import attributes_of
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1 << 16
-ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
-ODD_SHORT = (0x9E3779B1, 0xC2B2AE3D)
+ODD, ODD_SHORT = 0x9E3779B97F4A7C15, 0x9E3779B1
 ROW = 512
 WORD = 8
 # Bytes at the start, in the middle and at the end of a tensor by which most are told apart.
@@ -53,12 +52,22 @@ class Fingerprints:
         """Return the same for tensors of one type whose bytes are the same, another one for all others, from these
         fingerprints only. Of most tensors a sample is read; those that are alike are compared, which takes a part of
         what a digest takes. Raises what reading the tensor raises."""
+        with SourceFiles() as files:
+            return self._number(tensor, files)
+
+    def number_all(self, tensors: Iterable[Tensor]) -> None:
+        """Number tensors whose files are opened once for all of them. Raises what `number` raises."""
+        with SourceFiles() as files:
+            for tensor in tensors:
+                self._number(tensor, files)
+
+    def _number(self, tensor: Tensor, files: SourceFiles) -> Hashable:
         if tensor.dtype is DType.STRING:
             return self.digest(tensor)
         key = _key(tensor)
         if key not in self._numbered:
-            alike = self._alike.setdefault((str(tensor.type), tuple(_sample(tensor))), [])
-            result: Hashable = next((number for other, number in alike if same_tensor(tensor, other)), None)
+            alike = self._alike.setdefault((str(tensor.type), tuple(_sample(tensor, files))), [])
+            result: Hashable = next((number for other, number in alike if same_tensor(tensor, other, files)), None)
             if result is None and len(alike) < ALIKE:
                 result = len(self._numbered)
                 alike.append((tensor, result))
@@ -71,7 +80,8 @@ class Fingerprints:
         return (isinstance(ours, int) and ours == theirs) or same_tensor(left, right)
 
     def _of(self, tensor: Tensor, *, ordered: bool) -> Hashable:
-        key = _key(tensor), ordered
+        numbered = self._numbered.get(_key(tensor))
+        key = (_key(tensor) if numbered is None else ("number", numbered[1])), ordered
         if key not in self._held:
             self._held[key] = tensor, digest(tensor) if ordered else fingerprint(tensor)
         return self._held[key][1]
@@ -82,7 +92,7 @@ def _key(tensor: Tensor) -> Hashable:
     return id(tensor) if location is None else (location, tensor.type)
 
 
-def _sample(tensor: Tensor) -> Iterator[bytes]:
+def _sample(tensor: Tensor, files: SourceFiles) -> Iterator[bytes]:
     """Some bytes of a tensor, wherever they lie."""
     region = tensor.region
     if region is None:
@@ -90,9 +100,8 @@ def _sample(tensor: Tensor) -> Iterator[bytes]:
         for start, length in _sample_positions(len(content)):
             yield content[start : start + length]
         return
-    with SourceFiles() as files:
-        for start, length in _sample_positions(region.nbytes):
-            yield b"".join(files.pieces(FileRegion(region.path, region.offset + start, length, region.stamp)))
+    for start, length in _sample_positions(region.nbytes):
+        yield b"".join(files.pieces(FileRegion(region.path, region.offset + start, length, region.stamp)))
 
 
 def _sample_positions(size: int) -> list[tuple[int, int]]:
@@ -122,7 +131,7 @@ def digest(tensor: Tensor) -> Hashable:
 
 
 def fingerprint(tensor: Tensor) -> tuple[str, int, int, int]:
-    """dtype, number of elements, and two 64-bit sums over the mixed bits of the elements, in any order.
+    """dtype, number of elements, and 64-bit sums over the bits of the elements and over these mixed, in any order.
 
     Equal for tensors whose elements are the same, however often each comes, whatever the shape and the order of axes;
     different with near certainty for all others. -0 counts as 0. Holds one tensor at a time; linear in its elements.
@@ -139,10 +148,10 @@ def fingerprint(tensor: Tensor) -> tuple[str, int, int, int]:
         part = flat[start : start + CHUNK]
         if part.dtype.kind == "f":
             part = part + part.dtype.type(0)
-        mixed = _mix_short_bits if part.dtype.itemsize == 4 else _mix_bits
         bits = part.view(np.uint32) if part.dtype.itemsize == 4 else _bits(part)
-        for index, odd in enumerate(ODD_SHORT if part.dtype.itemsize == 4 else ODD):
-            sums[index] += int(mixed(bits, odd).sum(dtype=np.uint64))
+        sums[0] += int(bits.sum(dtype=np.uint64))
+        mix = _mix_short_bits if part.dtype.itemsize == 4 else _mix_bits
+        sums[1] += int(mix(bits).sum(dtype=np.uint64))
     return tensor.dtype.value, tensor.size, sums[0] & (2**64 - 1), sums[1] & (2**64 - 1)
 
 
@@ -152,27 +161,27 @@ def _bits(part: ndarray[Any, Any]) -> ndarray[Any, Any]:
 
     if part.dtype.itemsize == 16:
         halves = part.view(np.uint64).reshape(-1, 2)
-        folded: ndarray[Any, Any] = _mix_bits(halves[:, 0], ODD[0]) + halves[:, 1]
+        folded: ndarray[Any, Any] = _mix_bits(halves[:, 0]) + halves[:, 1]
         return folded
     bits: ndarray[Any, Any] = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
     return bits
 
 
-def _mix_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
+def _mix_bits(bits: ndarray[Any, Any]) -> ndarray[Any, Any]:
     """Return each number multiplied and folded, so that sums of mixed numbers do not meet by accident."""
     import numpy as np
 
-    mixed = (bits + np.uint64(odd)) * np.uint64(odd)
+    mixed = (bits + np.uint64(ODD)) * np.uint64(ODD)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(32))
 
 
-def _mix_short_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
+def _mix_short_bits(bits: ndarray[Any, Any]) -> ndarray[Any, Any]:
     """Return the same for 32-bit numbers, which most weights are: four times as fast."""
     import numpy as np
 
-    mixed = bits * np.uint32(odd)
+    mixed = bits * np.uint32(ODD_SHORT)
     mixed ^= mixed >> np.uint32(15)
     mixed *= np.uint32(0x85EBCA77)
     return mixed ^ (mixed >> np.uint32(13))
@@ -205,6 +214,7 @@ def exact_labels(
 def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> dict[Value, int]:
     """Return what every value is computed from, as one number."""
     origins = {value: hash(("input", index)) for index, value in enumerate(graph.inputs)} | dict(around)
+    prints.number_all(value.tensor for value in graph.parameters if value.tensor is not None)
     for value in graph.parameters:
         number = None if value.tensor is None else prints.number(value.tensor)
         origins[value] = hash(("parameter", str(value.type), number))

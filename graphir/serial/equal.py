@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from graphir.files.regions import SourceFiles
 from graphir.graph import Graph, Node, Value
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -99,8 +100,8 @@ def same_attribute(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
-def same_tensor(left: Tensor, right: Tensor) -> bool:
-    """Return whether two tensors have the same dtype, shape and bytes."""
+def same_tensor(left: Tensor, right: Tensor, files: SourceFiles | None = None) -> bool:
+    """Return whether two tensors have the same dtype, shape and bytes. `files` keeps what they are read from open."""
     if left is right:
         return True
     if left.type != right.type:
@@ -109,7 +110,7 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
         return True
     if left.dtype is DType.STRING:
         return bool(left.numpy().tolist() == right.numpy().tolist())
-    return same_pieces(left.chunks(), right.chunks())
+    return same_pieces(left.chunks(files), right.chunks(files))
 
 
 def same_pieces(left: Iterator[memoryview | bytes], right: Iterator[memoryview | bytes]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphir.errors import VerificationError
 
 from .matches import Match
-from .sides import Sides, by_name
+from .sides import Sides, by_name, have_other_ranks
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -95,7 +95,8 @@ def layer_pairs(
 ) -> dict[str, str]:
     """Return the values that both sides know, in the order of the source: source name to candidate name.
 
-    Where both graphs can be had a name is taken only where these do not say that it is another value's there.
+    Where both graphs can be had a name is taken only where these do not say that it is another value's there, and what
+    has another rank, as numbers laid in rows for a Gemm, is no pair: no axis of it is known to be one of the other.
     """
     own: dict[str, str] = {}
     known = candidate.structure.producers
@@ -112,7 +113,7 @@ def layer_pairs(
     paired = {
         name: held[sides.values[value]]
         for name, value in sources.items()
-        if value in sides.values and sides.values[value] in held
+        if value in sides.values and sides.values[value] in held and not have_other_ranks(value, sides.values[value])
     }
     taken = set(paired.values())
     kept = {name: other for name, other in own.items() if name not in paired and other not in taken}

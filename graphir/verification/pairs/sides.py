@@ -142,7 +142,7 @@ class Sides:
         for value, other in aligned.items():
             back.setdefault(other, []).append(value)
         names = by_name(self.graphs[1])
-        prints = Fingerprints()
+        prints = self.counterparts.prints
         found: dict[Value, Value] = {}
         for node in self.graphs[0].nodes:
             for value in node.outputs:
@@ -238,8 +238,15 @@ def by_name(graph: Graph) -> dict[str, Value]:
     return found | {value.name: value for value in computed}
 
 
+def have_other_ranks(value: Value, other: Value) -> bool:
+    """Return whether two values have ranks that are known and differ: one is the other reshaped, say."""
+    return None not in (value.shape, other.shape) and len(value.shape or ()) != len(other.shape or ())
+
+
 def _are_of_other_sizes(value: Value, other: Value) -> bool:
-    """Return whether two values cannot hold the same numbers in some layout: one is padded, say."""
+    """Return whether two values cannot hold the same numbers in some layout: one is padded, say, or reshaped."""
+    if have_other_ranks(value, other):
+        return True
     sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
     return len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1]
 
