@@ -138,7 +138,8 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
     report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
-    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
+    is_judged = sides is not None and sides.tells and not bench.limits.stated
+    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=is_judged)
     check_keys(pairs, reference.keys, candidate.keys)
     matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
     outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]
@@ -192,8 +193,8 @@ def compare_again(
     is a set without one.
     """
     _, first, asked = compared
-    bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, passing=True, alone=True,
-                    is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
+    bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, kept={}, passing=True,
+                    alone=True, is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
     report = _empty_report(feeds)
     expected, raw = _run_both(bench, asked)
     results, report.notes = in_order(bench, asked, expected, raw)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change, same
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
-from graphir.verification.running.layouts import fitted_feeds, order_inside
+from graphir.verification.running.layouts import fitted_feeds, order_by_shape, order_inside
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
@@ -74,8 +75,7 @@ INEXACT = "it only moves, selects or compares numbers, which rounds nothing"
 
 
 class Regions:
-    """A candidate that is cut at all values that both models know, and what its parts give. `apart` are the values that
-    differ where the whole candidate runs on its own numbers."""
+    """A candidate that is cut at all values that both models know, and what its parts give."""
 
     def __init__(self, bench: Bench, sides: Sides, known: KnownValues) -> None:
         assert sides.graphs is not None
@@ -91,11 +91,11 @@ class Regions:
             if (name := bench.layers[known.names[value]]) in made
             and all(isinstance(held.type, TensorType) for held in (value, known.pairs[value]))
         }  # fmt: skip
-        self._orders: dict[Value, Order] = {}
-        self.apart: set[Value] = set()
+        orders = ((value, order_by_shape(value, known.pairs[value])) for value in self._name)
+        self._orders = {value: order for value, order in orders if self._is_one_runtime and order is not None}
         self._inputs = fed_inputs(bench, sides)
-        for part in self.parts(self._name):
-            self._lay_out(part)
+        for part in self.parts([value for value in self._name if value not in self._orders]):
+            self._orders |= {value: order for value, order, _ in self._by_numbers(part)}
         # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
         # Sizes are no ends either: the candidate's own are read by what follows, which shows whether they are right.
         self._name = {
@@ -256,19 +256,26 @@ class Regions:
         for names in self._bench.candidate.slices(by_name, self._bench.feeds, most):
             yield [value for name in names for value in by_name[name]]
 
-    def _lay_out(self, values: Collection[Value]) -> None:
-        """Find in which order of axes the candidate has the reference's values, by its own numbers, and which of these
-        differ."""
-        expected, found, limits = self.known.expected(values), self.known.found(values), self._bench.limits
+    def _by_numbers(self, values: Collection[Value]) -> Iterable[tuple[Value, Order, float]]:
+        """Yield in which order of axes the candidate has the reference's values, by its own numbers, and by how much
+        these differ; nothing of what cannot hold the same numbers."""
+        expected, found = self.known.expected(values), self.cut.run({}, self._names(values))
         for value in values:
-            order = order_inside(expected[value], found[value])
+            own = found[self._name[value]]
+            order = order_inside(expected[value], own)
             laid = expected[value].transpose(order or range(expected[value].ndim))
-            kinds = {laid.dtype.kind, found[value].dtype.kind}  # a truth value is no number that another one rounds
-            if laid.shape == found[value].shape and (kinds == {"b"} or "b" not in kinds):
-                self._orders[value] = order
-                if relative_change(laid, found[value]) > limits.rounding(limits.step_of(self.known.names[value])):
-                    self.apart.add(value)
+            kinds = {laid.dtype.kind, own.dtype.kind}  # a truth value is no number that another one rounds
+            if laid.shape == own.shape and (kinds == {"b"} or "b" not in kinds):
+                yield value, order, relative_change(laid, own)
         return_memory_of([*expected.values(), *found.values()])
+
+    @cached_property
+    def apart(self) -> set[Value]:
+        """The values that differ where the whole candidate runs on its own numbers."""
+        limits, parts = self._bench.limits, self.parts([value for value in self._name if value in self._orders])
+        compared = ((self.known.names[value], value, change) for part in parts
+                    for value, _, change in self._by_numbers(part))  # fmt: skip
+        return {value for name, value, change in compared if change > limits.rounding(limits.step_of(name))}
 
     def _fed(self, values: Collection[Value], unfed: Collection[str]) -> tuple[dict[Value, Array], dict[str, Array]]:
         """Return the reference's numbers for values, and for what their parts read, by the candidate's names."""

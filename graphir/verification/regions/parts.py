@@ -20,11 +20,13 @@ from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Shape
 from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
+from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.numbers.local import BESIDE_ONE
 from graphir.verification.pairs.sides import by_name
 from graphir.verification.running.layouts import fitted_feeds, order_inside
+from graphir.verification.running.references import RuntimeReference
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Probes
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from graphir.verification.running.candidate import OnnxCandidate
 
 Test = Callable[[Value], bool]
-# Of what one run of the reference gives, so many bytes stay for the next question, and no more than a quarter of the
-# memory budget.
-KEPT = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,11 @@ class KnownValues:
     """The pairs of values of two graphs that both models can be asked for.
 
     `names` are the names by which the reference is asked for the first graph's values, those of outputs where a value
-    has several, `values` the values by all of them, `pairs` the second graph's values by the first one's. Of what one
-    run of the reference gives, up to `kept` bytes stay for later questions.
+    has several, `values` the values by all of them, `pairs` the second graph's values by the first one's.
     """
 
-    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], kept: int | None = None) -> None:
+    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph]) -> None:
         self._bench = bench
-        self._room = min(KEPT, bench.candidate.memory // 4) if kept is None else kept
-        self._kept: dict[Value, Array] = {}
         left, right = (by_name(graph) for graph in graphs)
         known = set(bench.reference.values())
         self.names: dict[Value, str] = {}
@@ -77,33 +73,37 @@ class KnownValues:
             self.values[source] = value
             if value not in self.names or source in bench.reference.outputs:
                 self.names[value] = source
+        self._cut: CutCandidate | None = None
+        itself = bench.reference.itself
+        if isinstance(itself, RuntimeReference) and not itself.structure.random:
+            self._cut = CutCandidate(itself.onnx, graphs[0], bench.feeds)
 
     def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
-        """Return what the reference has for values that are known."""
-        wanted = dict.fromkeys(values)
-        found = {value: self._kept[value] for value in wanted if value in self._kept}
-        if len(found) == len(wanted):
+        """Return what the reference has for values that are known: what does not stay from one evaluation, which gives
+        as much as may stay, is computed from the nearest values that do."""
+        wanted, kept = {self.names[value]: value for value in values}, self._bench.kept
+        found = {value: kept[name] for name, value in wanted.items() if name in kept}
+        missing = [name for name, value in wanted.items() if value not in found]
+        if not missing:
             return found
-        asked = {self.names[value]: value for value in wanted if value not in found}
-        if self._room > 0:  # what is asked for next, as much of it as there is room for
-            others = [self.names[value] for value in self.names if value not in self._kept and value not in wanted]
-            slices = self._bench.reference.slices(others, self._bench.feeds, self._room)
-            fitting = others if slices is None else slices[0] if slices else []
-            asked |= {name: self.values[name] for name in fitting}
-        for name, array in self._bench.reference.stream(self._bench.feeds, list(asked)):
-            value = asked[name]
-            if value in wanted:
-                found[value] = array
-            self._room -= array.nbytes
-            if self._room >= 0:
-                self._kept[value] = array
+        if kept and self._cut is not None:
+            fed = {name: array for name, array in kept.items() if self._is_border(name)}
+            return found | {wanted[name]: array for name, array in self._cut.run(fed, missing).items()}
+        others: list[str] = []
+        if self._bench.room > 0:  # what is asked for next, as much of it as there is room for
+            others = [name for name in self.names.values() if name not in kept and name not in wanted]
+            slices = self._bench.reference.slices(others, self._bench.feeds, self._bench.room)
+            others = others if slices is None else slices[0] if slices else []
+        for name, array in self._bench.reference.stream(self._bench.feeds, [*missing, *others]):
+            if name in wanted:
+                found[wanted[name]] = array
+            if array.nbytes <= self._bench.room:
+                kept[name] = array
         return found
 
-    def found(self, values: Iterable[Value]) -> dict[Value, Array]:
-        """Return what the candidate has for values that are known, by the first graph's; from one run."""
-        names = {value: self._bench.layers[self.names[value]] for value in values}
-        held = self._bench.candidate.run(self._bench.feeds, list(dict.fromkeys(names.values()))) if names else {}
-        return {value: held[name] for value, name in names.items()}
+    def _is_border(self, name: str) -> bool:
+        """Return whether parts of the reference can begin at a value: a tensor of numbers."""
+        return isinstance(self.values[name].type, TensorType) and self._bench.kept[name].dtype.kind in "fiubV"
 
 
 def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:

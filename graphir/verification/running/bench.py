@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 View = Callable[[Array], Array]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
+# Of what one evaluation of the reference gives, so many bytes stay for later questions, and no more than a quarter of
+# the memory budget.
+KEPT = 1 << 28
 # Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
 # largest number lies between two neighbours.
 PLACE = 2.0**-22
@@ -93,7 +96,8 @@ class Bench:
     explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
     values pass is asked, not by which verdict they do not. With `is_twin` the reference is known to compute what the
     candidate does without optimisations: how they differ is what these move. `made_of` says that the candidate was
-    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked."""
+    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked, `kept` what
+    stays of the reference's values for later questions."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -107,14 +111,30 @@ class Bench:
     is_twin: bool = False
     made_of: bool = False
     judged: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Array] = field(default_factory=dict)
 
-    def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
-        """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation."""
+    @property
+    def room(self) -> int:
+        """How many bytes more of the reference's values may stay."""
+        return min(KEPT, self.candidate.memory // HELD_OF_EACH) - sum(array.nbytes for array in self.kept.values())
+
+    def evaluate(
+        self, wanted: Collection[str], layers: Collection[str], *, ahead: bool = False
+    ) -> tuple[dict[str, Array], list[Comparison]]:
+        """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation.
+
+        With `ahead` it gives the values that its parts will be judged by too, as many as may stay, where no layers are
+        compared and it could be asked again.
+        """
         known = self.reference.values()
-        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
+        others = [name for name in self.layers if name not in wanted] if ahead and not layers else []
+        slices = self.reference.slices([*wanted, *others], self.feeds, self.room) if others else None
+        more = set(slices[0] if slices else ())
+        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers or name in more), *wanted])
         expected: dict[str, Array] = {}
         compared: list[Comparison] = []
         for part in self._parts(list(order), layers):
+            self.kept.update({name: array for name, array in part.items() if name in more})
             expected |= {name: array for name, array in part.items() if name in wanted}
             inside = {name: array for name, array in part.items() if name in layers}
             compared += self.compare([Asked(name, name, self.layers[name]) for name in inside], inside)

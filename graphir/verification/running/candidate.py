@@ -320,7 +320,7 @@ class OnnxCandidate:
         key = (*names, "turned" * turned, "", *self._opened)
         session = self._extended.pop(key, None)
         if session is None:
-            most = 1 if self._mapped is None or self.is_tight else SESSIONS_KEPT
+            most = 1 if turned or self._mapped is None or self.is_tight else SESSIONS_KEPT
             while self._extended and len(self._extended) >= most:
                 self._extended.pop(next(iter(self._extended)))
             weights, defaults = self.structure.weights, self.structure.defaults

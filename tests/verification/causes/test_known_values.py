@@ -14,7 +14,10 @@ from graphir.converters.formats import Reference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
+from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.regions.parts import KnownValues
+from graphir.verification.running.bench import Bench
+from graphir.verification.running.slices import HELD_OF_EACH
 
 Array = NDArray[Any]
 NAMES = ["a", "b", "c", "d"]
@@ -54,8 +57,10 @@ def chain() -> Graph:
 ])  # fmt: skip
 def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> None:
     reference = Counted()
-    bench: Any = SimpleNamespace(reference=reference, feeds={}, layers={name: name for name in NAMES})
-    known = KnownValues(bench, (chain(), chain()), kept=kept)
+    candidate: Any = SimpleNamespace(memory=HELD_OF_EACH * kept)
+    nothing: Any = None
+    bench = Bench(reference, candidate, {}, nothing, {name: name for name in NAMES}, GradingLimits())
+    known = KnownValues(bench, (chain(), chain()))
     for wanted in (["a"], ["b", "d"], ["a"]):
         found = known.expected([known.values[name] for name in wanted])
         assert {value.name: array[0] for value, array in found.items()} == {

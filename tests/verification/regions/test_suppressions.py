@@ -109,8 +109,8 @@ def test_rows_that_rounding_turns_take_no_further_run_of_the_reference(
     monkeypatch.setattr(RuntimeReference, "run", ran)
     report = verified(tmp_path, True, AT_THE_LIMIT + 4e-6, moved=-8e-6)
     assert report.verdict is Verdict.NOISE, report.to_text()
-    assert asked[0] == ["rows"]
-    assert len(asked) == 2  # one more for the parts of the whole
+    assert len(asked) == 1  # which gives what the parts of the whole are judged by too
+    assert "rows" in asked[0]
 
 
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "indices"])
