@@ -210,3 +210,19 @@ def test_what_differs_is_not_equal(pair: Pair, tmp_path: Path) -> None:
 def test_what_is_written_otherwise_is_equal(pair: Pair, tmp_path: Path) -> None:
     report = verified(pair, tmp_path)
     assert report.ok, str(report)
+
+
+def test_layers_are_no_rows_of_a_product(tmp_path: Path) -> None:
+    """A product and its bias as a Gemm, for which onnxruntime's optimiser lays the numbers in rows: what it reads, and
+    what it gives, has another rank, and each layer that both know is the same."""
+    first = "h = Mul(x, two) g = Relu(h) p = MatMul(g, w0) s = Add(p, b) y = Tanh(s)"
+    second = "h = Mul(x, two) g = Relu(h) r = Reshape(g, rows) p = Gemm(r, w0, b) s = Reshape(p, back) y = Tanh(s)"
+    taken = {"two": WEIGHTS["two"], "w0": WEIGHTS["w0"], "b": WEIGHTS["b"]}
+    shapes = {"rows": np.array([8, 6]), "back": np.array([2, 4, 6])}
+    for name, nodes, weights in (("a", first, taken), ("b", second, taken | shapes)):
+        text = f"g (float[2, 4, 6] x) => (float[2, 4, 6] y) {{ {nodes} }}"
+        onnx.save(parse_model(text, **weights), tmp_path / f"{name}.onnx")
+    report = graphir.verify(tmp_path / "a.onnx", tmp_path / "b.onnx", per_layer=True)
+    assert report.ok, report.to_text()
+    assert {layer.name for layer in report.layers if layer.verdict.passes} == {"h", "g", "s", "y"}
+    assert len(report.layers) == 4, report.to_text()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphir.errors import VerificationError
 
 from .matches import Match
-from .sides import Sides, by_name, have_other_ranks
+from .sides import Sides, by_name, is_reshaped
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -96,7 +96,7 @@ def layer_pairs(
     """Return the values that both sides know, in the order of the source: source name to candidate name.
 
     Where both graphs can be had a name is taken only where these do not say that it is another value's there, and what
-    has another rank, as numbers laid in rows for a Gemm, is no pair: no axis of it is known to be one of the other.
+    is reshaped, as numbers laid in rows for a Gemm, is no pair: no axis of it is known to be one of the other.
     """
     own: dict[str, str] = {}
     known = candidate.structure.producers
@@ -113,11 +113,16 @@ def layer_pairs(
     paired = {
         name: held[sides.values[value]]
         for name, value in sources.items()
-        if value in sides.values and sides.values[value] in held and not have_other_ranks(value, sides.values[value])
+        if value in sides.values and sides.values[value] in held
     }
     taken = set(paired.values())
     kept = {name: other for name, other in own.items() if name not in paired and other not in taken}
-    return {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
+    both = {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
+    reshaped = {
+        name for name, other in both.items()
+        if name in sources and other in names and is_reshaped(sources[name], names[other])
+    }  # fmt: skip
+    return {name: other for name, other in both.items() if name not in reshaped}
 
 
 def missing_layers(reference: Reference, layers: Mapping[str, str], sides: Sides | None) -> str:

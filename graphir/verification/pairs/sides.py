@@ -3,6 +3,7 @@ other."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -238,14 +239,18 @@ def by_name(graph: Graph) -> dict[str, Value]:
     return found | {value.name: value for value in computed}
 
 
-def have_other_ranks(value: Value, other: Value) -> bool:
-    """Return whether two values have ranks that are known and differ: one is the other reshaped, say."""
-    return None not in (value.shape, other.shape) and len(value.shape or ()) != len(other.shape or ())
+def is_reshaped(value: Value, other: Value) -> bool:
+    """Return whether one of two values is the other reshaped, as far as is known: the ranks differ,
+    and the numbers of elements do not."""
+    shapes = [shape for shape in (value.shape, other.shape) if shape is not None]
+    known = [[size for size in shape if isinstance(size, int)] for shape in shapes]
+    counts = {math.prod(sizes) for shape, sizes in zip(shapes, known, strict=True) if len(sizes) == len(shape)}
+    return len(set(map(len, shapes))) == 2 and len(counts) < 2
 
 
 def _are_of_other_sizes(value: Value, other: Value) -> bool:
     """Return whether two values cannot hold the same numbers in some layout: one is padded, say, or reshaped."""
-    if have_other_ranks(value, other):
+    if is_reshaped(value, other):
         return True
     sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
     return len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1]

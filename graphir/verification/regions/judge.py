@@ -288,8 +288,9 @@ class Regions:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
         arrays, fed = self._fed(values, unfed)
         found = self.cut.run(fed, self._names(values))
-        floats = {name: array[np.isfinite(array)] for name, array in fed.items() if array.dtype.kind == "f"}
-        huge = {name for name, array in floats.items() if np.abs(array).max(initial=0.0) > HUGE}
+        floats = {name: array for name, array in fed.items() if array.dtype.kind == "f" and array.size}
+        beyond = [name for name, array in floats.items() if not -HUGE <= array.min() <= array.max() <= HUGE]
+        huge = {name for name in beyond if (np.isfinite(floats[name]) & (np.abs(floats[name]) > HUGE)).any()}
         reads = self.cut.reads(self._names(values), fed) if huge else {}
         for value in values if huge else ():
             name = self._name[value]

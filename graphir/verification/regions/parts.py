@@ -89,12 +89,12 @@ class KnownValues:
         if kept and self._cut is not None:
             fed = {name: array for name, array in kept.items() if self._is_border(name)}
             return found | {wanted[name]: array for name, array in self._cut.run(fed, missing).items()}
-        others: list[str] = []
+        asked = missing
         if self._bench.room > 0:  # what is asked for next, as much of it as there is room for
             others = [name for name in self.names.values() if name not in kept and name not in wanted]
-            slices = self._bench.reference.slices(others, self._bench.feeds, self._bench.room)
-            others = others if slices is None else slices[0] if slices else []
-        for name, array in self._bench.reference.stream(self._bench.feeds, [*missing, *others]):
+            slices = self._bench.reference.slices([*missing, *others], self._bench.feeds, self._bench.room)
+            asked = list(dict.fromkeys([*missing, *(others if slices is None else slices[0])]))
+        for name, array in self._bench.reference.stream(self._bench.feeds, asked):
             if name in wanted:
                 found[wanted[name]] = array
             if array.nbytes <= self._bench.room:
@@ -103,7 +103,8 @@ class KnownValues:
 
     def _is_border(self, name: str) -> bool:
         """Return whether parts of the reference can begin at a value: a tensor of numbers."""
-        return isinstance(self.values[name].type, TensorType) and self._bench.kept[name].dtype.kind in "fiubV"
+        value = self.values.get(name)
+        return value is not None and isinstance(value.type, TensorType) and self._bench.kept[name].dtype.kind in "fiubV"
 
 
 def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 from graphir.converters.formats import Reference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
+from graphir.ops.base import Operator
+from graphir.ops.elementwise import Sin
 from graphir.types import DType, TensorType
 from graphir.verification.numbers.limits import GradingLimits
-from graphir.verification.regions.parts import KnownValues
+from graphir.verification.regions.parts import CutCandidate, KnownValues
 from graphir.verification.running.bench import Bench
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
 
 Array = NDArray[Any]
@@ -41,11 +45,11 @@ class Counted(Reference):
             yield name, np.full(6, NAMES.index(name), np.float32)
 
 
-def chain() -> Graph:
+def chain(operator: Operator = Relu()) -> Graph:  # noqa: B008
     graph = Graph()
     value = graph.add_input("x", TensorType(DType.FLOAT32, (6,)))
     for name in NAMES:
-        (value,) = graph.add_node(Relu(), [value], name=name).outputs
+        (value,) = graph.add_node(operator, [value], name=name).outputs
     graph.set_outputs([value])
     return graph
 
@@ -67,3 +71,32 @@ def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> N
             name: NAMES.index(name) for name in wanted
         }
     assert reference.asked == asked
+
+
+def test_what_does_not_stay_is_computed_from_what_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    feeds = {"x": np.linspace(-3, 3, 6, dtype=np.float32)}
+    candidate: Any = SimpleNamespace(memory=HELD_OF_EACH * 2 * NBYTES)
+    nothing: Any = None
+    whole: list[list[str]] = []
+    parts: list[tuple[set[str], list[str]]] = []
+    stream, run = RuntimeReference.stream, CutCandidate.run
+
+    def streamed(self: RuntimeReference, feeds: Mapping[str, Array], names: Any) -> Iterator[tuple[str, Array]]:
+        whole.append(list(names))
+        return stream(self, feeds, whole[-1])
+
+    def ran(self: CutCandidate, fed: Mapping[str, Array], wanted: Any) -> dict[str, Array]:
+        parts.append((set(fed), list(wanted)))
+        return run(self, fed, wanted)
+
+    monkeypatch.setattr(RuntimeReference, "stream", streamed)
+    monkeypatch.setattr(CutCandidate, "run", ran)
+    graph = chain(Sin())
+    with closing(RuntimeReference(graph)) as reference:
+        bench = Bench(reference, candidate, feeds, nothing, {name: name for name in NAMES}, GradingLimits())
+        known = KnownValues(bench, (graph, graph))
+        found = known.expected([known.values["a"]]) | known.expected(known.values[name] for name in NAMES)
+        assert whole == [["a", "b"]]
+        assert parts == [({"a", "b"}, ["c", "d"])]
+        for value, array in reference.run(feeds, NAMES).items():
+            assert np.array_equal(found[known.values[value]], array)
