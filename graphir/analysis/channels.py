@@ -28,6 +28,20 @@ def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
     return ()
 
 
+def known_order(shape: Sequence[Any] | None, wanted: Sequence[Any] | None) -> Order | None:
+    """Return the same permutation; None where it does not follow from the shapes: they are not known in full, cannot
+    hold the same numbers, or fit in several orders, where all sizes behind the batch are equal.
+
+    >>> known_order((1, 3, 8, 9), (1, 8, 9, 3)), known_order((1, 8, 8, 8), (1, 8, 8, 8)), known_order((4,), (4,))
+    ((0, 2, 3, 1), None, ())
+    """
+    if shape is None or wanted is None or not all(isinstance(size, int) for size in (*shape, *wanted)):
+        return None
+    order = channel_order(shape, wanted)
+    is_whole = [shape[axis] for axis in order or range(len(shape))] == [*wanted]
+    return order if is_whole and not (len(shape) > 2 and len(set(shape[1:])) == 1) else None
+
+
 def channel_moves(rank: int) -> tuple[Order, Order]:
     """Return the orders of axes that move channels from last to second place, and back."""
     return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)

@@ -117,12 +117,9 @@ def layer_pairs(
     }
     taken = set(paired.values())
     kept = {name: other for name, other in own.items() if name not in paired and other not in taken}
-    both = {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
-    reshaped = {
-        name for name, other in both.items()
-        if name in sources and other in names and is_reshaped(sources[name], names[other])
-    }  # fmt: skip
-    return {name: other for name, other in both.items() if name not in reshaped}
+    kept = {name: other for name, other in (paired | kept).items()
+            if not (name in sources and other in names and is_reshaped(sources[name], names[other]))}  # fmt: skip
+    return {name: kept[name] for name in reference.values() if name in kept}
 
 
 def missing_layers(reference: Reference, layers: Mapping[str, str], sides: Sides | None) -> str:

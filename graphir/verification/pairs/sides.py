@@ -3,13 +3,13 @@ other."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.changes import changes_of, partners
 from graphir.analysis.completion import Counterparts
+from graphir.analysis.counting import elements_of
 from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
@@ -242,18 +242,14 @@ def by_name(graph: Graph) -> dict[str, Value]:
 def is_reshaped(value: Value, other: Value) -> bool:
     """Return whether one of two values is the other reshaped, as far as is known: the ranks differ,
     and the numbers of elements do not."""
-    shapes = [shape for shape in (value.shape, other.shape) if shape is not None]
-    known = [[size for size in shape if isinstance(size, int)] for shape in shapes]
-    counts = {math.prod(sizes) for shape, sizes in zip(shapes, known, strict=True) if len(sizes) == len(shape)}
-    return len(set(map(len, shapes))) == 2 and len(counts) < 2
+    ranks = {len(held.shape) for held in (value, other) if held.shape is not None}
+    return len(ranks) == 2 and len({elements_of(value), elements_of(other)} - {None}) < 2
 
 
 def _are_of_other_sizes(value: Value, other: Value) -> bool:
     """Return whether two values cannot hold the same numbers in some layout: one is padded, say, or reshaped."""
-    if is_reshaped(value, other):
-        return True
     sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
-    return len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1]
+    return is_reshaped(value, other) or (len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1])
 
 
 def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:

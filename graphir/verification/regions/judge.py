@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from graphir.analysis.channels import Order
+from graphir.analysis.channels import Order, known_order
 from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
@@ -23,7 +23,7 @@ from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change, same
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
-from graphir.verification.running.layouts import fitted_feeds, order_by_shape, order_inside
+from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
@@ -91,8 +91,9 @@ class Regions:
             if (name := bench.layers[known.names[value]]) in made
             and all(isinstance(held.type, TensorType) for held in (value, known.pairs[value]))
         }  # fmt: skip
-        orders = ((value, order_by_shape(value, known.pairs[value])) for value in self._name)
-        self._orders = {value: order for value, order in orders if self._is_one_runtime and order is not None}
+        orders = {value: known_order(value.shape, known.pairs[value].shape) for value in self._name
+                  if self._is_one_runtime and value.dtype is known.pairs[value].dtype is not None}  # fmt: skip
+        self._orders = {value: order for value, order in orders.items() if order is not None}
         self._inputs = fed_inputs(bench, sides)
         for part in self.parts([value for value in self._name if value not in self._orders]):
             self._orders |= {value: order for value, order, _ in self._by_numbers(part)}
@@ -280,7 +281,7 @@ class Regions:
     def _fed(self, values: Collection[Value], unfed: Collection[str]) -> tuple[dict[Value, Array], dict[str, Array]]:
         """Return the reference's numbers for values, and for what their parts read, by the candidate's names."""
         sources = {name: value for name, value in self._borders.items() if name not in unfed}
-        edges = self.cut.edges(self._names(values), sources)
+        edges = self.cut.model.edges(self._names(values), sources)
         arrays = self.known.expected(dict.fromkeys([*values, *(sources[name] for name in edges)]))
         return arrays, {name: self.laid(sources[name], arrays[sources[name]]) for name in edges}
 
@@ -291,7 +292,7 @@ class Regions:
         floats = {name: array for name, array in fed.items() if array.dtype.kind == "f" and array.size}
         beyond = [name for name, array in floats.items() if not -HUGE <= array.min() <= array.max() <= HUGE]
         huge = {name for name in beyond if (np.isfinite(floats[name]) & (np.abs(floats[name]) > HUGE)).any()}
-        reads = self.cut.reads(self._names(values), fed) if huge else {}
+        reads = self.cut.model.reads(self._names(values), fed) if huge else {}
         for value in values if huge else ():
             name = self._name[value]
             if not huge.isdisjoint(reads[name]):
@@ -356,7 +357,7 @@ class Regions:
             and (other.dtype is None or other.dtype.numpy().kind in "fiubV")
         }  # fmt: skip
         self._others = {self.known.pairs[value]: value for value in self._borders.values()}
-        reads = self.cut.reads(set(self._name.values()), self._borders)
+        reads = self.cut.model.reads(set(self._name.values()), self._borders)
         self._readers: dict[Value, set[Value]] = {value: set() for value in self._name}
         by_name: dict[str, set[Value]] = {}
         for value, name in self._name.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.references import RuntimeReference
 
 if TYPE_CHECKING:
+    from graphir.converters.onnx.files.cut import CutModel
     from graphir.converters.onnx.probes import Probes
     from graphir.runtime.session import OnnxSession
     from graphir.verification.pairs.sides import Sides
@@ -198,20 +199,11 @@ class CutCandidate:
         self.reached: set[tuple[str, str]] = set()
 
     @cached_property
-    def _model(self) -> Any:
+    def model(self) -> CutModel:
+        """The model, which parts are cut from."""
         from graphir.converters.onnx.files.cut import CutModel
 
         return CutModel(self._candidate.message)
-
-    def reads(self, wanted: Iterable[str], fed: Collection[str]) -> dict[str, set[str]]:
-        """Return, of each wanted value, which of the fed ones its part reads."""
-        found: dict[str, set[str]] = self._model.reads(wanted, fed)
-        return found
-
-    def edges(self, wanted: Iterable[str], fed: Collection[str]) -> set[str]:
-        """Return which of the fed values the wanted ones read together."""
-        found: set[str] = self._model.edges(wanted, fed)
-        return found
 
     def release(self) -> None:
         """Let the last session go."""
@@ -245,7 +237,7 @@ class CutCandidate:
     ) -> tuple[OnnxSession, Results, Probes]:
         from graphir.converters.onnx.probes import Probes
 
-        model, names = self._model.part(fed, wanted)
+        model, names = self.model.part(fed, wanted)
         probes = Probes(model.graph, guarded=True, results=self.watched)
         message = model.SerializeToString() + probes.addition()
         if self._last is None or self._last[0] != message:

@@ -12,7 +12,6 @@ import numpy as np
 from graphir.analysis.channels import Order, channel_moves, channel_order, fits
 from graphir.arrays import Array
 from graphir.errors import VerificationError
-from graphir.graph import Value
 from graphir.verification.numbers.compare import difference
 
 Fitting = dict[str, tuple[str, Order]]
@@ -92,17 +91,6 @@ def order_inside(result: Array, expected: Array) -> Order:
         return order_outside(result, expected)
     orders: tuple[Order, ...] = ((), *channel_moves(len(shape)))
     return min(orders, key=lambda order: difference(expected, result.transpose(order) if order else result)[1])
-
-
-def order_by_shape(value: Value, other: Value) -> Order | None:
-    """Return in which order of axes another graph has a value; None where the types of both do not say it: they are not
-    known, cannot hold the same numbers, or fit in several orders."""
-    shape, wanted = (tuple(size for size in held.shape or () if isinstance(size, int)) for held in (value, other))
-    are_known = (shape, wanted) == (value.shape, other.shape) and value.dtype is other.dtype is not None
-    if not are_known or (len(shape) > 2 and len(set(shape[1:])) == 1):
-        return None
-    order = channel_order(shape, wanted)
-    return order if tuple(shape[axis] for axis in order or range(len(shape))) == wanted else None
 
 
 def as_arrays(results: Mapping[str, Any], keys: MutableMapping[str, Keys]) -> dict[str, Array]:
