@@ -164,7 +164,7 @@ def test_noise_is_that_of_keras(tmp_path: Path) -> None:
         data, expected = torch.from_numpy(arrays["data"]), {name: arrays[name] for name in NOISES}
     for name, constructor in NOISES.items():
         path = tmp_path / f"{name.lower()}_net.py"
-        assert main(["convert", str(tmp_path / f"{name}.keras"), str(path), "--training", "--verify"]) == 0
+        assert main(["convert", str(tmp_path / f"{name}.keras"), str(path), "--training"]) == 0
         text = path.read_text()
         assert f" = {constructor}\n" in text
         assert ("class GaussianNoise" in text) == (name == "GaussianNoise")
