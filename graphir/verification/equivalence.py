@@ -138,8 +138,7 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
     report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
-    is_judged = sides is not None and sides.tells and not bench.limits.stated
-    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=is_judged)
+    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=bool(sides and sides.tells))
     check_keys(pairs, reference.keys, candidate.keys)
     matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
     outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]

@@ -124,10 +124,11 @@ class Bench:
         """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation.
 
         With `ahead` it gives the values that its parts will be judged by too, as many as may stay, where no layers are
-        compared and it could be asked again.
+        compared, no limits are stated, and it could be asked again.
         """
         known = self.reference.values()
-        others = [name for name in self.layers if name not in wanted] if ahead and not layers else []
+        is_ahead = ahead and not layers and not self.limits.stated
+        others = [name for name in self.layers if name not in wanted] if is_ahead else []
         slices = self.reference.slices([*wanted, *others], self.feeds, self.room) if others else None
         more = set(slices[0] if slices else ())
         order = dict.fromkeys([*(name for name in known if name in wanted or name in layers or name in more), *wanted])
