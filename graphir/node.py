@@ -109,6 +109,11 @@ class Value:
         shape = self.shape
         return None if shape is None else len(shape)
 
+    @property
+    def integers(self) -> tuple[int, ...] | None:
+        """The elements in order, if inference could follow all of them and they are integers; else None."""
+        return None if self.known is None else self.known.integers()
+
     def users(self) -> list[Node]:
         """Return the nodes that use the value, each once, in the order in which they took it up."""
         return list(dict.fromkeys(node for node, _ in self._uses))
@@ -166,6 +171,16 @@ class Node:
     @inputs.setter
     def inputs(self, values: object) -> None:
         raise GraphError(f"{self!r}: inputs cannot be assigned to; they change by graph.replace_input or replace_uses")
+
+    def operand(self, slot: int) -> Value | None:
+        """Return the operand in a slot, None for one that is absent."""
+        inputs = self.inputs
+        return inputs[slot] if slot < len(inputs) else None
+
+    def integers(self, slot: int) -> tuple[int, ...] | None:
+        """Return the `integers` of the operand in a slot, None for one that is absent."""
+        value = self.operand(slot)
+        return None if value is None else value.integers
 
     def _replace(self, slot: int, value: Value | None) -> None:
         """Take another operand. A tuple is made again when it is read: a wide node may change in many slots before."""

@@ -72,7 +72,7 @@ class NodeView(ABC):
         """Return the elements of a small integer operand if all are known numbers, flat; None for an absent operand
         too."""
         value = self.optional(slot)
-        return None if value is None or value.known is None else value.known.integers()
+        return None if value is None else value.integers
 
     def integers(self, slot: int, what: str) -> tuple[int, ...]:
         """Return the same, refused with `what` in the reason where they are not known."""

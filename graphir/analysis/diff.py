@@ -215,7 +215,7 @@ class _PairedGraphs:
         if type(node.op) in COMMUTATIVE and self._are_swapped(node, other):
             return
         for slot in range(max(len(node.inputs), len(other.inputs))):
-            ours, theirs = (side.inputs[slot] if slot < len(side.inputs) else None for side in (node, other))
+            ours, theirs = (side.operand(slot) for side in (node, other))
             name = _slot_name(node, slot)
             if ours is None or theirs is None:
                 if ours is not theirs:
@@ -297,7 +297,7 @@ def _same_scalar(left: Tensor, right: Tensor) -> bool:
 
 def _constant(node: Node, slot: int) -> Tensor | None:
     """Return the elements of an operand that is not computed."""
-    value = node.inputs[slot] if slot < len(node.inputs) else None
+    value = node.operand(slot)
     return None if value is None or value.producer is not None else value.tensor
 
 

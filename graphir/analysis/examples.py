@@ -56,7 +56,8 @@ def _readers(value: Value) -> Iterator[Reader[Value]]:
 
 
 def _wanted_sizes(node: Node, slot: int) -> Sequence[int] | None:
-    shape = node.inputs[1].shape if len(node.inputs) > 1 and node.inputs[1] is not None else None
+    weight = node.operand(1)
+    shape = None if weight is None else weight.shape
     if slot == 1 and isinstance(node.op, Gather):
         return 1, LENGTH
     if slot:

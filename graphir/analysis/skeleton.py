@@ -49,7 +49,7 @@ def loose_kind(node: Node) -> str:
 
 def _covers_all(node: Node) -> bool:
     """Return whether a window without padding holds all data."""
-    data, result, weight = node.inputs[0], node.outputs[0].shape, node.inputs[1] if len(node.inputs) > 1 else None
+    data, result, weight = node.inputs[0], node.outputs[0].shape, node.operand(1)
     kernel = getattr(node.op, "kernel_shape", ()) or (weight.shape[2:] if weight is not None and weight.shape else ())
     plain = getattr(node.op, "padding", None) in (Explicit(), valid(len(kernel)))
     return plain and data is not None and result is not None and data.shape is not None and data.shape[2:] == kernel

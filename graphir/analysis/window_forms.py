@@ -74,8 +74,8 @@ def _take_narrow_pad(graph: Graph, node: Node) -> None:
     if pad is None or wide is None or not isinstance(pad.op, Pad) or not isinstance(wide.op, Unsqueeze):
         return
     data = wide.inputs[0]
-    axes, same = (_numbers(maker.inputs[1]) if len(maker.inputs) > 1 else None for maker in (wide, node))
-    amounts = _numbers(pad.inputs[1])
+    axes, same = wide.integers(1), node.integers(1)
+    amounts = pad.integers(1)
     if data is None or data.rank is None or axes is None or len(axes) != 1:
         return
     if amounts is None or len(pad.inputs) > 3:
@@ -147,10 +147,10 @@ def _crops(node: Node, rank: int) -> tuple[tuple[int, int], ...] | None:
     data, shape = node.inputs[0], node.outputs[0].shape
     if data is None or data.rank != rank + 2 or data.shape is None or shape is None:
         return None
-    starts, ends, axes, steps = (_numbers(value) for value in (*node.inputs[1:], None, None)[:4])
-    if starts is None or ends is None or (len(node.inputs) > 4 and node.inputs[4] is not None and steps is None):
+    starts, ends, axes, steps = (node.integers(slot) for slot in range(1, 5))
+    if starts is None or ends is None or (node.operand(4) is not None and steps is None):
         return None
-    if len(node.inputs) > 3 and node.inputs[3] is not None and axes is None:
+    if node.operand(3) is not None and axes is None:
         return None
     pairs = [(0, 0)] * (rank + 2)
     chosen = [axis % (rank + 2) for axis in axes] if axes else range(len(starts))
@@ -169,10 +169,6 @@ def _ends(size: Dim, start: int, end: int) -> tuple[int, int] | None:
         return (first, size - last) if first < last else None
     after = 0 if end > 1 << 30 else -end
     return (start, after) if start >= 0 and after >= 0 else None
-
-
-def _numbers(value: Value | None) -> tuple[int, ...] | None:
-    return None if value is None or value.known is None else value.known.integers()
 
 
 def _take_divisor(graph: Graph, node: Node) -> None:

@@ -241,9 +241,8 @@ def _with_pad_in_front(node: Node, window: SlidingWindow) -> SlidingWindow:
     if data is None or data.shape is None:
         return window
     sizes = tuple(data.shape[axis] for axis in order or range(len(data.shape)))[2:]
-    amounts = before.inputs[1]
     plain = window.pads is not None and not any(map(any, window.pads))
-    if plain and (amounts is None or amounts.known is None or amounts.known.integers() is None):
+    if plain and before.integers(1) is None:
         return replace(window, policy="computed", pads=None, sizes=sizes)
     pads = spatial_pads(before, order, tuple(PadMode))
     if pads is not None and not any(map(any, pads)):
@@ -272,8 +271,7 @@ def _behind_pad(window: SlidingWindow, before: Node, pads: Pads | None) -> Slidi
     fill = before.op.mode.value
     if before.op.mode is PadMode.CONSTANT:
         fill = "of computed numbers" if number is None else f"{number:g}"
-    amounts = before.inputs[1]
-    known = None if amounts is None or amounts.known is None else amounts.known.integers()
+    known = before.integers(1)
     if pads is not None:
         shown = ", ".join(f"({first}, {last})" for first, last in pads)
     else:

@@ -304,7 +304,7 @@ class _Explaining:
         value = fact.value
         if value.producer is not node:
             slot = value.graph.inputs.index(value)
-            operand = node.inputs[slot] if slot < len(node.inputs) else None
+            operand = node.operand(slot)
             shifted = _scanned_axis(node, slot, fact.what)
             return [] if operand is None else self._keep_true([Fact(operand, shifted, fact.content)])
         facts: list[Fact] = []

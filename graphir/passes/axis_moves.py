@@ -71,15 +71,6 @@ def _new_axis(axis: int, order: Order) -> int:
     return order.index(_front(axis, order))
 
 
-def _integers(node: Node, slot: int) -> tuple[int, ...] | None:
-    value = node.inputs[slot] if slot < len(node.inputs) else None
-    return None if value is None or value.known is None else value.known.integers()
-
-
-def _is_absent(node: Node, slot: int) -> bool:
-    return slot >= len(node.inputs) or node.inputs[slot] is None
-
-
 def _keeps_order(order: Order, without: Iterable[int] = ()) -> bool:
     """Return whether the axes besides those stand in the same order as before."""
     gone = set(without)
@@ -137,10 +128,10 @@ def _reduce(node: Node, order: Order) -> Move | None:
     if not _has_rank(node.inputs[0], order):
         return None
     keepdims: bool = node.op.keepdims  # type: ignore[attr-defined]
-    if _is_absent(node, 1):
+    if node.operand(1) is None:
         whole = not node.op.noop_with_empty_axes  # type: ignore[attr-defined]
         return Move(node.op, (0,), moves=keepdims) if whole else None
-    axes = _integers(node, 1)
+    axes = node.integers(1)
     if not axes:
         return None
     if not keepdims and not _keeps_order(order, [_front(axis, order) for axis in axes]):
@@ -150,11 +141,11 @@ def _reduce(node: Node, order: Order) -> Move | None:
 
 
 def _pad(node: Node, order: Order) -> Move | None:
-    pads = _integers(node, 1)
+    pads = node.integers(1)
     if not _has_rank(node.inputs[0], order) or pads is None:
         return None
-    if not _is_absent(node, 3):
-        axes = _integers(node, 3)
+    if node.operand(3) is not None:
+        axes = node.integers(3)
         return None if axes is None else Move(node.op, (0,), {3: tuple(_new_axis(axis, order) for axis in axes)})
     count = len(order)
     begins, ends = pads[:count], pads[count:]
@@ -166,12 +157,12 @@ def _slice(node: Node, order: Order) -> Move | None:
     if not _has_rank(node.inputs[0], order) or starts is None or not starts.shape:
         return None
     count = starts.shape[0]
-    axes = _integers(node, 3) if not _is_absent(node, 3) else tuple(range(count)) if isinstance(count, int) else None
+    axes = node.integers(3) if node.operand(3) is not None else tuple(range(count)) if isinstance(count, int) else None
     return None if axes is None else Move(node.op, (0,), {3: tuple(_new_axis(axis, order) for axis in axes)})
 
 
 def _cumulative(node: Node, order: Order) -> Move | None:
-    axis = _integers(node, 1)
+    axis = node.integers(1)
     if not axis or not _has_rank(node.inputs[0], order):
         return None
     return Move(node.op, (0,), {1: (_new_axis(axis[0], order),)})
@@ -179,7 +170,7 @@ def _cumulative(node: Node, order: Order) -> Move | None:
 
 def _each_axis(node: Node, order: Order) -> Move | None:
     """Expand and Tile: an operand with a number for each axis."""
-    numbers = _integers(node, 1)
+    numbers = node.integers(1)
     if not _has_rank(node.inputs[0], order) or numbers is None or len(numbers) > len(order):
         return None
     whole = (1,) * (len(order) - len(numbers)) + numbers
@@ -189,20 +180,20 @@ def _each_axis(node: Node, order: Order) -> Move | None:
 def _resize(node: Node, order: Order) -> Move | None:
     op = node.op
     assert isinstance(op, Resize)
-    if not _has_rank(node.inputs[0], order) or not _is_absent(node, 1):
+    if not _has_rank(node.inputs[0], order) or node.operand(1) is not None:
         return None
     if op.axes:
         return Move(replace(op, axes=tuple(_new_axis(axis, order) for axis in op.axes)), (0,))
-    if not _is_absent(node, 2):
+    if node.operand(2) is not None:
         return None
-    if _is_absent(node, 3):
+    if node.operand(3) is None:
         return Move(replace(op, factors=tuple(op.factors[axis] for axis in order)), (0,))
-    sizes = _integers(node, 3)
+    sizes = node.integers(3)
     return None if sizes is None else Move(op, (0,), {3: tuple(sizes[axis] for axis in order)})
 
 
 def _squeeze(node: Node, order: Order) -> Move | None:
-    axes = _integers(node, 1)
+    axes = node.integers(1)
     if not _has_rank(node.inputs[0], order) or axes is None:
         return None
     if not _keeps_order(order, [_front(axis, order) for axis in axes]):
@@ -211,7 +202,7 @@ def _squeeze(node: Node, order: Order) -> Move | None:
 
 
 def _unsqueeze(node: Node, order: Order) -> Move | None:
-    axes = _integers(node, 1)
+    axes = node.integers(1)
     if not _has_rank(node.outputs[0], order) or axes is None:
         return None
     if not _keeps_order(order, [_front(axis, order) for axis in axes]):
@@ -222,7 +213,7 @@ def _unsqueeze(node: Node, order: Order) -> Move | None:
 def _reshape(node: Node, order: Order) -> Move | None:
     op, value, result = node.op, node.inputs[0], node.outputs[0]
     assert isinstance(op, Reshape)
-    sizes = _integers(node, 1)
+    sizes = node.integers(1)
     if sizes is None or (0 in sizes and not op.allowzero):
         return None
     if _has_rank(value, order) and value is not None and _only_ones_move(value.shape, order):

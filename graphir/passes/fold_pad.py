@@ -108,14 +108,12 @@ def spatial_pads(
     modes; `order` is that of a Transpose behind it."""
     op = node.op
     assert isinstance(op, Pad)
-    data, amounts = node.inputs[0], node.inputs[1]
-    axes = node.inputs[3] if len(node.inputs) > 3 else None
-    numbers = None if amounts is None or amounts.known is None else amounts.known.integers()
+    data, numbers = node.inputs[0], node.integers(1)
     if op.mode not in modes or numbers is None or data is None or data.rank is None:
         return None
     chosen = tuple(range(data.rank))
-    if axes is not None:
-        stated = None if axes.known is None else axes.known.integers()
+    if node.operand(3) is not None:
+        stated = node.integers(3)
         if stated is None:
             return None
         chosen = tuple(axis % data.rank for axis in stated)
@@ -138,7 +136,7 @@ def fill_is_neutral(op: Operator, before: Node) -> bool:
 
 def fill_of(node: Node) -> float | None:
     """Return what a Pad pads with, None if that is computed."""
-    value: Value | None = node.inputs[2] if len(node.inputs) > 2 else None
+    value: Value | None = node.operand(2)
     if value is None:
         return 0.0
     if value.tensor is None or value.tensor.size != 1:

@@ -182,7 +182,7 @@ def _vector(tensor: Tensor, channels: _Channels) -> Callable[[], Any] | None:
 def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | None] | None:
     """Return the operands with scaled weights and the new bias."""
     op, weight = node.op, node.inputs[1]
-    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    bias = node.operand(2)
     assert weight is not None
     tensor, channels = weight.tensor, _channels(node)
     assert tensor is not None

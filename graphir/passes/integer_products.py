@@ -28,13 +28,9 @@ class _Floats:
         self.node = node
         self.body = InlinedGraph(graph, graph, names, node.name)
 
-    def value(self, slot: int) -> Value | None:
-        """Return the operand in a slot, None for an absent one."""
-        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
-
     def operand(self, slot: int) -> Value:
         """Return the operand in a slot."""
-        value = self.value(slot)
+        value = self.node.operand(slot)
         assert value is not None
         return value
 
@@ -56,7 +52,7 @@ class _Floats:
 
     def centred(self, slot: int, zero: int, dtype: DType, axes: int = 0) -> Value:
         """Return an operand less its zero point, which has so many axes fewer behind its own if it is a vector."""
-        product, offset = self.cast(self.operand(slot), dtype), self.value(zero)
+        product, offset = self.cast(self.operand(slot), dtype), self.node.operand(zero)
         if offset is None or _is_zero(offset):
             return product
         return self.add(Sub(), product, self.cast(self.spread(offset, axes), dtype), suffix=f"centred{slot}")
@@ -86,7 +82,7 @@ def _convolve(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | 
     if shape is None:
         raise GraphError(f"the shape of {floats.operand(weight).name} is unknown")
     dtype = _dtype(product(shape[1:]))
-    addend = None if bias is None else floats.value(bias)
+    addend = None if bias is None else floats.node.operand(bias)
     operands = (
         floats.centred(0, zeros[0], dtype),
         floats.centred(weight, zeros[1], dtype, len(shape) - 1),

@@ -50,10 +50,6 @@ def _drop(graph: Graph, node: Node) -> Accepted:
     return True
 
 
-def _numbers(value: Value | None) -> tuple[int, ...] | None:
-    return None if value is None or value.known is None else value.known.integers()
-
-
 def _drop_if_same_shape(graph: Graph, node: Node) -> Accepted:
     """Right for operators that move nothing when they keep the shape."""
     operand, result = node.inputs[0], node.outputs[0]
@@ -65,27 +61,27 @@ def _drop_if_same_shape(graph: Graph, node: Node) -> Accepted:
 
 def _drop_slice(graph: Graph, node: Node) -> Accepted:
     """A step backwards keeps the shape and turns the order round."""
-    steps = node.inputs[4] if len(node.inputs) > 4 else None
-    forwards = steps is None or all(step > 0 for step in _numbers(steps) or (0,))
+    steps = node.operand(4)
+    forwards = steps is None or all(step > 0 for step in steps.integers or (0,))
     return forwards and (_drop_if_same_shape(graph, node) or (_has_no_bounds(node, steps) and _drop(graph, node)))
 
 
 def _has_no_bounds(node: Node, steps: Value | None) -> bool:
     """Return whether a Slice takes each axis from 0 to beyond its end in steps of 1, whatever the sizes are."""
-    starts, ends = _numbers(node.inputs[1]), _numbers(node.inputs[2])
+    starts, ends = node.integers(1), node.integers(2)
     if starts is None or ends is None or any(starts) or any(end < BEYOND for end in ends):
         return False
-    return steps is None or set(_numbers(steps) or (0,)) == {1}
+    return steps is None or set(steps.integers or (0,)) == {1}
 
 
 def _cuts(node: Node) -> dict[int, tuple[int, int, int]] | None:
     """Return start, end and step by axis of a Slice whose bounds are constants, else None."""
-    data, starts, ends = node.inputs[0], _numbers(node.inputs[1]), _numbers(node.inputs[2])
+    data, starts, ends = node.inputs[0], node.integers(1), node.integers(2)
     axes, steps = (*node.inputs[3:], None, None)[:2]
     if data is None or data.rank is None or starts is None or ends is None:
         return None
-    stated = tuple(range(len(starts))) if axes is None else _numbers(axes)
-    strides = (1,) * len(starts) if steps is None else _numbers(steps)
+    stated = tuple(range(len(starts))) if axes is None else axes.integers
+    strides = (1,) * len(starts) if steps is None else steps.integers
     if stated is None or strides is None:
         return None
     rank = data.rank
@@ -149,13 +145,13 @@ def _join_parts(graph: Graph, node: Node) -> Accepted:
 
 def _drop_pad(graph: Graph, node: Node) -> Accepted:
     """Amounts of opposite sign keep the shape and move the elements."""
-    pads = _numbers(node.inputs[1])
+    pads = node.integers(1)
     return pads is not None and not any(pads) and _drop(graph, node)
 
 
 def _drop_dropout(graph: Graph, node: Node) -> Accepted:
-    training = node.inputs[2] if len(node.inputs) > 2 else None
-    if training is not None and _numbers(training) not in ((0,), (False,)):
+    training = node.operand(2)
+    if training is not None and training.integers not in ((0,), (False,)):
         return False
     data, mask = node.inputs[0], node.outputs[1]
     assert data is not None

@@ -120,11 +120,11 @@ class _SequenceWalk:
 
     def position(self, node: Node, slot: int, count: int, default: int) -> int:
         """Return a position among `count` places, counted from the front. Raises Stays."""
-        value = node.inputs[slot] if slot < len(node.inputs) else None
+        value = node.operand(slot)
         if value is None:
             position = default
         else:
-            known = None if value.known is None else value.known.integers()
+            known = value.integers
             if known is None or len(known) != 1:
                 raise Stays(f"the position {value.name} is computed at run time")
             position = known[0] + count if known[0] < 0 else known[0]
@@ -151,16 +151,13 @@ def _element_at(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Con
 def _insert(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
     items, new = walk.elements(node), node.inputs[1]
     assert new is not None
-    value = node.inputs[2] if len(node.inputs) > 2 else None
+    value = node.operand(2)
     if value is None:
         return [Elements((*items, new))]
-    index = walk.position(node, 2, len(items), 0) if _is_negative(value) else walk.position(node, 2, len(items) + 1, 0)
+    known = value.integers
+    counts_from_the_end = known is not None and len(known) == 1 and known[0] < 0
+    index = walk.position(node, 2, len(items) + (not counts_from_the_end), 0)
     return [Elements((*items[:index], new, *items[index:]))]
-
-
-def _is_negative(value: Value) -> bool:
-    known = None if value.known is None else value.known.integers()
-    return known is not None and len(known) == 1 and known[0] < 0
 
 
 def _erase(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]:
@@ -191,7 +188,7 @@ def _split(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]
     if value.shape is None:
         raise Stays(f"the number of axes of {value.name} is not known")
     axis = normalize_axis(op.axis, len(value.shape))
-    stated = node.inputs[1] if len(node.inputs) > 1 else None
+    stated = node.operand(1)
     sizes = _sizes(value, axis, stated)
     parts = [value]
     if len(sizes) > 1:
@@ -206,7 +203,7 @@ def _split(walk: _SequenceWalk, node: Node, body: InlinedGraph) -> list[Content]
 def _sizes(value: Value, axis: int, stated: Value | None) -> tuple[int, ...]:
     """Return the sizes of the parts. Raises Stays."""
     whole = value.shape[axis] if value.shape is not None else None
-    known = None if stated is None or stated.known is None else stated.known.integers()
+    known = None if stated is None else stated.integers
     if stated is not None and known is None:
         raise Stays(f"the sizes of the parts ({stated.name}) are computed at run time")
     if stated is not None and known is not None and stated.rank == 1:

@@ -98,7 +98,7 @@ class _Turns:
         """Return what stands for the results of a Loop. Raises Stays."""
         body = self.node.subgraphs[0]
         trips = self._trips()
-        goes_on = self._has_iteration(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
+        goes_on = self._has_iteration(self.node.operand(1), trips, 0)
         state = [value for value in self.node.inputs[2:] if value is not None]
         scanned: list[list[Value]] = [[] for _ in body.outputs[len(state) + 1 :]]
         turn = 0
@@ -151,7 +151,7 @@ class _Turns:
 
         What is computed once is not computed again with the next condition.
         """
-        if self.alive is not None or (condition.known is not None and condition.known.integers() is not None):
+        if self.alive is not None or condition.integers is not None:
             return [condition, *state]
         arrays = evaluated(self.graph, [condition, *state], self.evaluator)
         if condition not in arrays:
@@ -224,7 +224,7 @@ class _Turns:
     def _constant(self, value: Value, *, compute: bool = True) -> int | None:
         """Return the element of a value that is known or computed from constants, None if it is computed at run
         time."""
-        numbers = None if value.known is None else value.known.integers()
+        numbers = value.integers
         if numbers is None and not compute:
             return None
         if numbers is None:

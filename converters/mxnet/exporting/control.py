@@ -144,7 +144,7 @@ def export_loop(node: AnyNode) -> None:
 
 
 def _number(value: Value | None) -> int | None:
-    numbers = None if value is None or value.known is None else value.known.integers()
+    numbers = None if value is None else value.integers
     return numbers[0] if numbers is not None and len(numbers) == 1 else None
 
 

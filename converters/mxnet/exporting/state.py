@@ -137,7 +137,7 @@ class Export(NamedNodes):
         """Return whether a node of this graph must be written before the value has an entry."""
         if value.producer is None or value.graph is not self.graph:
             return False
-        if value.known is not None and value.known.integers() is not None:
+        if value.integers is not None:
             return False
         return value.producer in self.refused or not (value.shape is not None and 0 in value.shape)
 

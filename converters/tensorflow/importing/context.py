@@ -115,7 +115,7 @@ class ImportNode(BaseImportNode):
         """
         if value.dtype is DType.INT64:
             return value
-        known = None if value.known is None else value.known.integers()
+        known = value.integers
         if known is not None and value.known is not None:
             import numpy as np
 

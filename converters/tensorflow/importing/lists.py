@@ -77,7 +77,7 @@ def vector_of(node: ImportNode, value: Value) -> Value:
     """Return an integer scalar as an int64 vector of one element."""
     from graphir.ops.shape import Reshape
 
-    known = value.known
-    if known is not None and (numbers := known.integers()) is not None and len(numbers) == 1:
-        return node.vector(numbers)
+    known = value.integers
+    if known is not None and len(known) == 1:
+        return node.vector(known)
     return node.step(Reshape(), node.int64(value), node.vector([1]), suffix="vector")

@@ -135,7 +135,7 @@ def check_operands(op: str, operands: Sequence[Value]) -> None:
                 raise ShapeError(f"operand {slot} ({value.name}) is {value.type}, expected {wanted}")
     for slot in rule.sizes:
         value = _operand(operands, slot)
-        known = None if value is None or value.known is None else value.known.integers()
+        known = None if value is None else value.integers
         if value is not None and (_count(operands, slot) not in (2, None) or (known and min(known) < 1)):
             actual = known or value.type
             raise ShapeError(f"operand {slot} ({value.name}) is {actual}, expected two sizes of at least 1")

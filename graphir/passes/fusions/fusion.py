@@ -114,7 +114,7 @@ def is_same_type(new: Value, old: Value) -> bool:
 
 def axes_of(value: Value | None, rank: int | None) -> tuple[int, ...] | None:
     """Return the axes that an operand names, in order and counted from 0; None if they, or the rank, are not known."""
-    numbers = None if value is None or value.known is None else value.known.integers()
+    numbers = None if value is None else value.integers
     if numbers is None or rank is None:
         return None
     return tuple(sorted(axis % rank for axis in numbers))

@@ -140,8 +140,8 @@ def _corner(value: Value) -> tuple[bool, float] | None:
         return _corner(node.inputs[0])
     if not isinstance(node.op, Trilu):
         return None
-    diagonal = node.inputs[1] if len(node.inputs) > 1 else None
-    offset = (0,) if diagonal is None else diagonal.known.integers() if diagonal.known is not None else None
+    diagonal = node.operand(1)
+    offset = (0,) if diagonal is None else diagonal.integers
     number = _fill(node.inputs[0])
     return (node.op.upper, number) if number and offset == (int(node.op.upper),) else None
 

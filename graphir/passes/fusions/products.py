@@ -59,7 +59,7 @@ def _shift(node: Node) -> tuple[Node, Value | None] | None:
     assert weight.shape is not None
     if isinstance(node.op, Gemm):
         columns = weight.shape[0 if node.op.transB else 1]
-        bias = node.inputs[2] if len(node.inputs) > 2 else None
+        bias = node.operand(2)
         plain = (node.op.alpha, node.op.beta, node.op.transA) == (1, 1, False)
         tensor = _tensor(bias)
         fits = bias is None or (tensor is not None and tensor.shape == (columns,))
@@ -163,7 +163,7 @@ def _scaled_places(value: Value | None) -> list[tuple[Node, int]]:
             if _tensor(node.inputs[slot]) is not None and (inner := _scaled_places(node.inputs[1 - slot])):
                 return [*inner, (node, slot)]
     if _weight(node) is not None:
-        shift = node.inputs[2] if len(node.inputs) > 2 else None
+        shift = node.operand(2)
         return [(node, 1)] if shift is None else [(node, 1), (node, 2)] if _tensor(shift) is not None else []
     if isinstance(node.op, MatMul):
         return _scaled_places(node.inputs[0]) or _scaled_places(node.inputs[1])

@@ -20,7 +20,7 @@ from graphir.ops.shape import Shape, Unsqueeze
 from graphir.types import DType, Sym
 
 from .terms import Columns
-from .views import Unlike, integers, number_of, through
+from .views import Unlike, number_of, through
 
 _ENDED = {ew.GreaterOrEqual: (0, True), ew.Less: (0, False), ew.LessOrEqual: (1, True), ew.Greater: (1, False)}
 
@@ -120,7 +120,7 @@ class Frame:
         while (node := value.producer) is not None and isinstance(node.op, ew.Not | Unsqueeze):
             assert node.inputs[0] is not None
             flips ^= isinstance(node.op, ew.Not)
-            if isinstance(node.op, Unsqueeze) and integers(node, 1) not in ((1,), (-1,)):
+            if isinstance(node.op, Unsqueeze) and node.integers(1) not in ((1,), (-1,)):
                 break
             value = through(node.inputs[0])
         row = None if node is None or node.graph is not self.body else _ENDED.get(type(node.op))
@@ -143,7 +143,7 @@ def frame_of(node: Node) -> Frame:
         return _frame_of_scan(node, node.op, body)
     assert isinstance(node.op, Loop)
     initial = [value for value in node.inputs[2:] if value is not None]
-    start = node.inputs[1] if len(node.inputs) > 1 else None
+    start = node.operand(1)
     iteration, running = body.inputs[:2]
     goes_on = through(body.outputs[0])
     if node.inputs[0] is None or (start is not None and number_of(start) != 1):

@@ -13,7 +13,7 @@ from graphir.passes.rewrite import put_in_place
 from graphir.types import Dim, Sym
 
 from .frames import counted
-from .views import integers, number_of
+from .views import number_of
 
 _FAR = 2**31 - 1
 
@@ -32,7 +32,7 @@ def take_last(graph: Graph, node: Node, last: Value) -> None:
     """Let `last` stand for what a node takes, and for the only row of lists that are made of it."""
     taken = node.outputs[0]
     for user in taken.users():
-        if user.graph is graph and isinstance(user.op, Unsqueeze) and integers(user, 1) == (0,):
+        if user.graph is graph and isinstance(user.op, Unsqueeze) and user.integers(1) == (0,):
             for other in user.outputs[0].users():
                 is_row = isinstance(other.op, Gather) and other.inputs[0] is user.outputs[0] and other.op.axis == 0
                 if is_row and other.graph is graph and any(_is_scalar(other.inputs[1], index) for index in (0, -1)):
@@ -57,8 +57,8 @@ def _are_all(indices: Value | None, rows: Value) -> bool:
     size = None if rows.shape is None else rows.shape[0]
     if indices is None or indices.rank != 1 or not isinstance(size, int | Sym):
         return False
-    if indices.known is not None and indices.known.integers() is not None:
-        return isinstance(size, int) and indices.known.elements == tuple(range(size))
+    if indices.integers is not None:
+        return isinstance(size, int) and indices.integers == tuple(range(size))
     node = counted(indices).producer
     if node is None or not isinstance(node.op, Range):
         return False
@@ -152,7 +152,7 @@ def is_reversal(node: Node, axis: int) -> bool:
     value = node.inputs[0] if node.inputs else None
     if not isinstance(node.op, Slice) or value is None or value.shape is None:
         return False
-    starts, stops, axes, steps = (integers(node, slot) for slot in range(1, 5))
+    starts, stops, axes, steps = (node.integers(slot) for slot in range(1, 5))
     if starts is None or stops is None or axes is None or steps != (-1,) or len(axes) != 1:
         return False
     if normalize_axis(axes[0], len(value.shape)) != axis:

@@ -166,7 +166,7 @@ class BodyReader:
         terms: list[Term] = []
         is_turned = False
         if isinstance(node.op, Gemm):
-            op, added = node.op, node.inputs[2] if len(node.inputs) > 2 else None
+            op, added = node.op, node.operand(2)
             if op.transA or op.alpha != 1 or (added is not None and op.beta != 1):
                 raise Unlike(f"{node.name} is {op}")
             is_turned = op.transB

@@ -78,9 +78,9 @@ class _Way:
             raise GraphirError(f"it has sequence_lens, and the number of steps of {self.data.name} is open")
         self.weight, self.recurrent = (self.outer(Transpose((1, 0)), self._direction_part(slot)) for slot in (1, 2))
         rows = hidden * self.op.gates
-        biases = None if self._optional(3) is None else self._direction_part(3)
+        biases = None if self.node.operand(3) is None else self._direction_part(3)
         self.biases = [None, None] if biases is None else self._cut(biases, 2, rows)
-        peepholes = None if self._optional(7) is None else self._direction_part(7)
+        peepholes = None if self.node.operand(7) is None else self._direction_part(7)
         self.peepholes = [None] * 3 if peepholes is None else self._cut(peepholes, 3, hidden)
         starts = [self._start(slot) for slot in ((5, 6) if isinstance(self.op, LSTM) else (5,))]
         self.body = Graph(f"{node.name}_steps", parent=maker.target)
@@ -153,11 +153,8 @@ class _Way:
     def _input(self, suffix: str, type_: Type) -> Value:
         return self.body.add_input(self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}_{suffix}"), type_)
 
-    def _optional(self, slot: int) -> Value | None:
-        return self.node.inputs[slot] if slot < len(self.node.inputs) else None
-
     def _operand(self, slot: int) -> Value:
-        value = self._optional(slot)
+        value = self.node.operand(slot)
         assert value is not None
         return value
 
@@ -181,7 +178,7 @@ class _Way:
 
     def _start(self, slot: int) -> Value:
         """Return the first state (N, H)."""
-        if self._optional(slot) is not None:
+        if self.node.operand(slot) is not None:
             return self._direction_part(slot)
         batch = self.outer(Shape(1, 2), self.data)
         shape = self.outer(Concat(0), batch, self.integers(self.hidden))
@@ -189,14 +186,14 @@ class _Way:
 
     def _ends(self, steps: int | None) -> Value | None:
         """Return how many steps each sequence has, (N, 1) of int64; None if all have all of them."""
-        lengths = self._optional(4)
+        lengths = self.node.operand(4)
         if lengths is None or (lengths.tensor is not None and bool((lengths.tensor.numpy() == steps).all())):
             return None
         return self.outer(Unsqueeze(), self.outer(ew.Cast(DType.INT64), lengths), self.integers(1))
 
     def _mask_last(self, last: Value) -> Value:
         """Return a last state (N, H), 0 for sequences without elements."""
-        lengths = self._optional(4)
+        lengths = self.node.operand(4)
         assert lengths is not None or self.ends is None
         if self.ends is None or (lengths is not None and all_positive(lengths)):
             return last

@@ -73,12 +73,6 @@ def through(value: Value) -> Value:
     return value
 
 
-def integers(node: Node, slot: int) -> tuple[int, ...] | None:
-    """Return the known elements of an operand, None for one that is absent or computed."""
-    value = node.inputs[slot] if slot < len(node.inputs) else None
-    return None if value is None or value.known is None else value.known.integers()
-
-
 def view_of(body: Graph, value: Value, *bounds: Range) -> View | None:
     """Return the part of a value that lies in these bounds of its last axes, if it comes from around the body.
 
@@ -144,7 +138,7 @@ def _before_reshaped(node: Node, view: View) -> View | None:
     assert value.rank is not None
     is_squeeze = isinstance(node.op, Squeeze)
     rank = max(value.rank, len(view.ranges))
-    stated = integers(node, 1)
+    stated = node.integers(1)
     if stated is None and (not is_squeeze or len(node.inputs) > 1):
         return None
     if stated is None:
@@ -195,13 +189,13 @@ def slice_starts(node: Node) -> dict[int, int] | None:
     value = node.inputs[0]
     if not isinstance(node.op, Slice) or value is None or value.shape is None:
         return None
-    starts = integers(node, 1)
+    starts = node.integers(1)
     axes: Sequence[int] | None = tuple(range(len(starts or ())))
-    if len(node.inputs) > 3 and node.inputs[3] is not None:
-        axes = integers(node, 3)
+    if node.operand(3) is not None:
+        axes = node.integers(3)
     steps: Sequence[int] | None = (1,)
-    if len(node.inputs) > 4 and node.inputs[4] is not None:
-        steps = integers(node, 4)
+    if node.operand(4) is not None:
+        steps = node.integers(4)
     if starts is None or axes is None or steps is None or set(steps) != {1}:
         return None
     offsets = {}

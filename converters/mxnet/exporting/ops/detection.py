@@ -134,13 +134,11 @@ def _whole_regions(node: AnyNode) -> Value | None:
     lookup = None if chosen is None else chosen.producer
     if lookup is None or not isinstance(lookup.op, Gather) or lookup.op.axis != 1:
         return None
-    index = lookup.inputs[1]
     source = corners.inputs[0]
     if source is None or lookup.inputs[0] is not source or source.rank != 2 or source.shape is None:
         return None
-    begins = [None if value is None or value.known is None else value.known.integers() for value in corners.inputs[1:4]]
-    first = index is not None and index.known is not None and index.known.integers() == (0,)
-    rest = len(begins) == 3 and begins[0] == (1,) and begins[2] in ((1,), (-1,)) and node.shape(1)[1] == 4
+    first = lookup.integers(1) == (0,)
+    rest = corners.integers(1) == (1,) and corners.integers(3) in ((1,), (-1,)) and node.shape(1)[1] == 4
     return source if first and rest and source.shape[1] == 5 and len(corners.inputs) == 4 else None
 
 

@@ -40,8 +40,7 @@ def _unsqueezed(value: Value | None) -> tuple[Value, tuple[int, ...]] | None:
     result = None if value is None else value.producer
     if value is None or result is None or not isinstance(result.op, Unsqueeze) or value.rank is None:
         return None
-    source, axes = result.inputs[0], result.inputs[1]
-    indices = None if axes is None or axes.known is None else axes.known.integers()
+    source, indices = result.inputs[0], result.integers(1)
     if source is None or indices is None:
         return None
     return source, tuple(index % value.rank for index in indices)
@@ -138,9 +137,8 @@ def sequence_mask(node: AnyNode) -> bool:
 def reversed_axes(node: AnyNode) -> bool:
     """Slice that goes backwards over whole axes."""
     value = node.input(0)
-    given = [operand for operand in node.node.inputs[1:] if operand is not None]
-    known = [None if operand.known is None else operand.known.integers() for operand in given]
-    if len(known) != 4 or None in known or value.shape is None:
+    known = [node.node.integers(slot) for slot in range(1, 5)]
+    if None in known or value.shape is None:
         return False
     starts, ends, axes, steps = (numbers for numbers in known if numbers is not None)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):

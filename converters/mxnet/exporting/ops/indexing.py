@@ -189,21 +189,20 @@ def _export_pick(node: AnyNode, axis: int, size: object) -> None:
     given = indices.producer
     apart = None if given is None or not isinstance(given.op, Unsqueeze) else given.inputs
     if apart is not None and apart[0] is not None and apart[1] is not None and indices.rank is not None:
-        numbers = None if apart[1].known is None else apart[1].known.integers()
+        numbers = apart[1].integers
         if apart[0].rank == indices.rank - 1 and numbers in ((axis,), (axis - indices.rank,)):
             indices = apart[0]
     entry, mode = _chosen(node, indices, size)
     data = node.export.raw(node.input(0))
     ((user, slot), *others) = result.uses or ((None, 0),)
-    if user is not None and not others and slot == 0 and isinstance(user.op, Squeeze):
-        axes = user.inputs[1].known if len(user.inputs) > 1 and user.inputs[1] is not None else None
-        if axes is not None and axes.integers() == (axis,) and not node.export.graph.is_output(result):
-            last = user.outputs[0]
-            name = last.name.removesuffix("_output")
-            index = node.export.append("pick", name, [data, entry], {"axis": axis, "mode": mode})
-            node.export.bind(last, (index, 0), node.export.carried(node.input(0)))
-            node.export.covers([user])
-            return
+    alone = not others and slot == 0 and not node.export.graph.is_output(result)
+    if alone and user is not None and isinstance(user.op, Squeeze) and user.integers(1) == (axis,):
+        last = user.outputs[0]
+        name = last.name.removesuffix("_output")
+        index = node.export.append("pick", name, [data, entry], {"axis": axis, "mode": mode})
+        node.export.bind(last, (index, 0), node.export.carried(node.input(0)))
+        node.export.covers([user])
+        return
     node.emit("pick", data, entry, axis=axis, keepdims=True, mode=mode, carried=node.export.carried(node.input(0)))
 
 

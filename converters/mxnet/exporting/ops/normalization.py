@@ -311,8 +311,7 @@ def _summed_squares(value: Value, data: Value) -> list[int] | None:
         if square is None or not isinstance(square.op, Mul) or square.inputs[0] is not square.inputs[1]:
             return None
         source = square.inputs[0]
-    axes = producer.inputs[1] if len(producer.inputs) > 1 else None
-    known = None if axes is None or axes.known is None else axes.known.integers()
+    known = producer.integers(1)
     if source is not data or known is None or data.rank is None:
         return None
     return sorted(normalize_axis(axis, data.rank) for axis in known)

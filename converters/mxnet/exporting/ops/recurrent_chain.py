@@ -21,7 +21,7 @@ def mode_of(node: Node) -> str | None:
     """Return the mode in which MXNet's RNN computes a layer (but for its lengths), None if in none."""
     op = node.op
     assert isinstance(op, Recurrent)
-    if op.clip is not None or (len(node.inputs) > 7 and node.inputs[7] is not None):
+    if op.clip is not None or node.operand(7) is not None:
         return None
     stated = tuple(name.lower() for name in op.activations)
     if isinstance(op, ir.RNN):
@@ -108,7 +108,7 @@ def _chain(layers: list[Node], graph: Graph, covered: set[Node]) -> Chain | None
     chain = Chain(layers, covered=covered)
     has_cell = isinstance(layers[0].op, ir.LSTM)
     for slot in (5, 6) if has_cell else (5,):
-        begins = [layer.inputs[slot] if slot < len(layer.inputs) else None for layer in layers]
+        begins = [layer.operand(slot) for layer in layers]
         begins = [None if value is None or is_zero(value) else value for value in begins]
         if all(value is None for value in begins):
             continue
@@ -143,9 +143,7 @@ def _cut_from(begins: list[Value | None], directions: int) -> Value | None:
         cut = None if value is None else value.producer
         if cut is None or not isinstance(cut.op, Slice) or len(cut.inputs) < 4:
             return None
-        numbers = [
-            None if operand is None or operand.known is None else operand.known.integers() for operand in cut.inputs[1:]
-        ]
+        numbers = [cut.integers(slot) for slot in range(1, len(cut.inputs))]
         wanted = [(layer * directions,), ((layer + 1) * directions,), (0,)]
         if numbers[:3] != wanted or numbers[3:] not in ([], [(1,)]):
             return None
@@ -164,8 +162,7 @@ def _merged(layer: Node, graph: Graph) -> tuple[Value | None, list[Node]]:
     if user is None:
         return None, []
     if layer.op.direction.count == 1:  # type: ignore[attr-defined]
-        axes = user.inputs[1].known if len(user.inputs) > 1 and user.inputs[1] is not None else None
-        if not isinstance(user.op, Squeeze) or axes is None or axes.integers() not in ((1,), (-3,)):
+        if not isinstance(user.op, Squeeze) or user.integers(1) not in ((1,), (-3,)):
             return None, []
         return user.outputs[0], [user]
     if not isinstance(user.op, Transpose) or user.op.perm != (0, 2, 1, 3):
@@ -201,7 +198,7 @@ def _following(merged: Value, first: Node, graph: Graph) -> Node | None:
         return None
     if like.direction is ir.Direction.REVERSE:
         return None
-    has_lengths = any(len(node.inputs) > 4 and node.inputs[4] is not None for node in (first, user))
+    has_lengths = any(node.operand(4) is not None for node in (first, user))
     recurrent, other = user.inputs[2], first.inputs[2]
     if has_lengths or recurrent is None or other is None or recurrent.shape != other.shape:
         return None

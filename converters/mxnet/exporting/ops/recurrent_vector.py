@@ -92,7 +92,7 @@ def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
     if not isinstance(node.op, Slice | Gather | Reshape):
         return None
     data = _numbered(operands[0], numbers)
-    given = [None if operand.known is None else operand.known.integers() for operand in operands[1:]]
+    given = [operand.integers for operand in operands[1:]]
     if data is None or None in given:
         return None
     if isinstance(node.op, Reshape):
@@ -135,7 +135,7 @@ class _LayerParameters:
         assert weight is not None
         assert recurrent is not None
         self.weight, self.recurrent = weight, recurrent
-        self.bias = layer.inputs[3] if len(layer.inputs) > 3 else None
+        self.bias = layer.operand(3)
         self.gates = len(order)
         self.places = [order.index(gate) for gate in range(len(order))]
         sizes = node.fixed(recurrent.shape, recurrent.name)

@@ -114,9 +114,7 @@ def _is_range_of(indices: Value, tensor: Value) -> bool:
     producer = indices.producer
     if producer is None or not isinstance(producer.op, Range):
         return False
-    knowns = [None if value is None else value.known for value in producer.inputs]
-    start, _, step = (None if known is None else known.integers() for known in knowns)
-    return (start, step) == ((0,), (1,))
+    return (producer.integers(0), producer.integers(2)) == ((0,), (1,))
 
 
 def import_scatter(node: ImportNode) -> Value:

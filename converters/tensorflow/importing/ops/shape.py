@@ -21,7 +21,7 @@ def import_identity(node: ImportNode) -> Value:
 def import_reshape(node: ImportNode) -> Value:
     """Reshape; a 0 in the shape is a size of 0, unlike in ONNX."""
     sizes = node.sizes_operand(node.input(1))
-    known = None if sizes.known is None else sizes.known.integers()
+    known = sizes.integers
     return node.emit(Reshape(allowzero=known is not None and 0 in known), node.input(0), sizes)
 
 
