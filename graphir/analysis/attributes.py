@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import enum
 import struct
-from collections.abc import Sequence
 from typing import Any
 
-from graphir.graph import Node, Value
+from graphir.graph import Node
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Explicit, Padding, Same, resolve, valid
@@ -35,7 +34,8 @@ def attributes_of(node: Node) -> dict[str, Any]:
             _fill_window(node, attributes, kernel)
         if attributes.get("ceil_mode") and not _adds_windows(node):
             attributes["ceil_mode"] = False
-    if attributes.get("noop_with_empty_axes") and _has_elements(node.inputs[1:2]):
+    axes = node.operand(1)
+    if attributes.get("noop_with_empty_axes") and axes is not None and axes.shape is not None and 0 not in axes.shape:
         attributes["noop_with_empty_axes"] = False
     axis, first = attributes.get("axis"), node.inputs[0] if node.inputs else None
     if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
@@ -52,11 +52,6 @@ def described(node: Node) -> str:
         if value != defaults.get(name, ...) and not _is_neutral(name, value)
     ]
     return f"{node.op.shown_name}({', '.join(parts)})" if parts else node.op.shown_name
-
-
-def _has_elements(operands: Sequence[Value | None]) -> bool:
-    """Return whether there is an operand, and it has elements."""
-    return any(value is not None and value.shape is not None and 0 not in value.shape for value in operands)
 
 
 def _is_neutral(name: str, value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
 
-from .cost import exact
+from .cost import exact, json_count
 from .text import plural, size, table, wrapped
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                 "outputs": list(layer.outputs),
                 "parameters": layer.parameters,
                 "shared_parameters": layer.shared,
-                "macs": _json_count(layer.macs),
+                "macs": json_count(layer.macs),
             }
             for layer in summary.layers
         ],
         "parameters": summary.parameters,
         "parameter_bytes": summary.parameter_bytes,
         "auxiliary_parameters": summary.auxiliary,
-        "macs": _json_count(summary.macs),
+        "macs": json_count(summary.macs),
         "unsized_parameters": list(summary.unsized),
         "folded": list(summary.folded),
         "folded_parameters": summary.folded_parameters,
@@ -105,7 +105,3 @@ def _count(macs: object) -> str:
     if macs is None:
         return "?"
     return "" if macs == 0 else f"{macs:,}" if isinstance(macs, int) else str(macs)
-
-
-def _json_count(macs: object) -> int | str | None:
-    return macs if isinstance(macs, int) or macs is None else str(macs)

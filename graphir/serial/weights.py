@@ -8,6 +8,7 @@ their alignment, so that each begins at a multiple of its element's size althoug
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -267,9 +268,7 @@ def _are_sizes(raw: object) -> bool:
 
 def elements_array(dtype: DType, shape: tuple[int, ...], elements: list[Any]) -> np.ndarray[Any, Any]:
     """Elements that the JSON holds as a read-only array. Raises ValueError or Refused for those that are none."""
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     if len(elements) != count:
         raise ValueError(f"{len(elements)} elements, expected {count}")
     if count == 0:

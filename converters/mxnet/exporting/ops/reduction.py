@@ -90,9 +90,7 @@ def export_mean(node: ExportNode[ir.ReduceMean]) -> None:
         return
     shape = node.shape()
     axes = _axes(node) or tuple(range(len(shape)))
-    count = 1
-    for size in node.fixed([shape[axis] for axis in axes], node.input(0).name):
-        count *= size
+    count = math.prod(node.fixed([shape[axis] for axis in axes], node.input(0).name))
     data = node.export.cast(node.entry(0), DType.FLOAT64)
     total = node.step("sum", data, axis=_axes(node), keepdims=node.op.keepdims)
     node.emit("Cast", node.step("_div_scalar", total, suffix="mean", scalar=count), dtype=node.dtype().value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -70,11 +71,8 @@ def import_multinomial(node: ImportNode) -> Value:
         node.refuse(f"{data.type}, expected one or two axes")
     if rank == 1:
         data = node.step(Unsqueeze(), data, node.vector([0]))
-    count = 1
-    for size in attrs["shape"]:
-        count *= size
     chances = node.step(Log(), data)
-    result = node.step(ir.Multinomial(DType.INT32, count), chances, suffix="draw")
+    result = node.step(ir.Multinomial(DType.INT32, math.prod(attrs["shape"])), chances, suffix="draw")
     if wanted is not DType.INT32:
         result = node.cast(result, wanted)
     if len(attrs["shape"]) != 1:

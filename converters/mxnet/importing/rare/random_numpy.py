@@ -5,6 +5,7 @@ A sample is computed from even numbers by the inverse of the distribution functi
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -197,13 +198,6 @@ def weibull(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value
     return steps(ir.Pow(), _exponential(steps, even), steps.div(1.0, parameters[0]))
 
 
-def _count(sizes: Sequence[int]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
-
-
 def _classes(node: ImportNode, chances: Value, count: int) -> Value:
     """Classes (count,) drawn with the chances (classes,), as int64."""
     logs = node.step(ir.Log(), node.step(Unsqueeze(), chances, node.vector([0])), suffix="log_chances")
@@ -229,7 +223,7 @@ def import_choice(node: ImportNode) -> Value:
     """Places below `a` (a number, or the number of elements of the first input), drawn with or without replacement."""
     decide_numbers(node)
     attrs, size = node.attrs, sizes_in(node) or ()
-    stated, count = sizes_in(node, "a"), _count(size)
+    stated, count = sizes_in(node, "a"), math.prod(size)
     if stated is not None and len(stated) != 1:
         node.refuse(f"a {attrs['a']!r}, expected a number")
     chances = node.input(int(stated is None)) if attrs["weighted"] else None
@@ -286,8 +280,8 @@ def import_multinomial(node: ImportNode) -> Value:
     if count < 1 or 0 in size:
         node.refuse(f"n {count} and size {size}: nothing is drawn")
     chances = _chances(node)
-    node.charge(count * _count(size), "its draws")
-    drawn = node.step(Reshape(), _classes(node, chances, count * _count(size)), node.vector([*size, count, 1]))
+    node.charge(count * math.prod(size), "its draws")
+    drawn = node.step(Reshape(), _classes(node, chances, count * math.prod(size)), node.vector([*size, count, 1]))
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     classes = node.step(Range(), zero, node.step(Size(), chances), one, suffix="every")
     same = node.cast(node.step(ir.Equal(), drawn, classes, suffix="same"), DType.INT64, suffix="number")

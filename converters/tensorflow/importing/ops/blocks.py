@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
@@ -51,7 +52,7 @@ def import_space_to_batch(node: ImportNode) -> Value:
     apart = _reshape(node, data, sizes, "apart")
     order = [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2), *range(2 * count + 1, rank + count)]
     moved = node.step(Transpose(tuple(order)), apart, suffix="moved")
-    area = _multiply(block)
+    area = math.prod(block)
     wanted = [_scale_size(node, sizes[0], area, Mul()), *sizes[1 : 2 * count : 2], *sizes[2 * count + 1 :]]
     return _reshape(node, moved, wanted, "")
 
@@ -61,7 +62,7 @@ def import_batch_to_space(node: ImportNode) -> Value:
     data, block = node.input(0), _read_block(node)
     crops = _read_ends(node, "the crops", len(block))
     rank, count = node.rank(data), len(block)
-    area = _multiply(block)
+    area = math.prod(block)
     batch = _scale_size(node, size_at(node, data, 0), area, Div())
     spatial = [size_at(node, data, axis) for axis in range(1, count + 1)]
     rest = [size_at(node, data, axis) for axis in range(count + 1, rank)]
@@ -97,13 +98,6 @@ def _scale_size(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Co
     if isinstance(size, int):
         return size * factor if isinstance(op, Mul) else size // factor
     return size if factor == 1 else node.step(op, size, node.vector([factor]), suffix="scaled")
-
-
-def _multiply(numbers: Sequence[int]) -> int:
-    product = 1
-    for number in numbers:
-        product *= number
-    return product
 
 
 def _reshape(node: ImportNode, data: Value, sizes: Sequence[Count], suffix: str) -> Value:
