@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from graphir.analysis.fingerprint import Fingerprints, fingerprint
@@ -15,18 +15,24 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class GraphDifference:
-    """One difference: its kind (operator, attribute, weight, operand, type, structure) and a sentence.
+    """One difference: its kind (operator, attribute, weight, operand, type, structure) and a sentence, or what gives
+    the difference with its sentence, which is asked where somebody reads it.
 
     Where both models have a `subject` and it differs, `both` is what it is in each, in the sentence's words; of weights
     of one element that differ `numbers` are these. `end` follows in the sentence.
     """
 
     kind: str
-    text: str
+    sentence: str | Callable[[], GraphDifference]
     subject: str = ""
     both: tuple[str, str] | None = None
     numbers: tuple[str, str] | None = None
     end: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The sentence."""
+        return self.sentence if isinstance(self.sentence, str) else self.sentence().text
 
     @property
     def short_text(self) -> str:
@@ -34,20 +40,6 @@ class GraphDifference:
         if self.both is None or self.end:
             return self.text
         return f"{self.subject} {self.both[0]} -> {self.both[1]}"
-
-
-class _Elements(GraphDifference):
-    """Weights that differ; by how many elements, and how much, is computed where the sentence is read."""
-
-    def __init__(self, name: str, left: Tensor, right: Tensor) -> None:
-        super().__init__("weight", "", name)
-        vars(self).pop("text")  # so that it is computed
-        vars(self)["weights"] = name, left, right
-
-    @cached_property
-    def text(self) -> str:
-        """The sentence."""
-        return _elements_change(*vars(self)["weights"]).text
 
 
 def differing(kind: str, subject: str, left: object, right: object, *, end: str = "") -> GraphDifference:
@@ -60,7 +52,8 @@ def weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints)
     """Yield what differs between two weights, if anything does."""
     if left.type == right.type:
         if not prints.same(left, right):
-            yield _elements_change(name, left, right) if left.size == 1 else _Elements(name, left, right)
+            change = partial(_elements_change, name, left, right)
+            yield change() if left.size == 1 else GraphDifference("weight", change, name)
         return
     is_same = left.dtype is right.dtype and fingerprint(left) == fingerprint(right)
     yield differing("weight", name, left.type, right.type, end=": the same elements" if is_same else "")
