@@ -54,8 +54,9 @@ class Reference(ABC):
 
     `label` names it in a report, `outputs` are the model's, in order. A candidate may lack those that it `may_lack`:
     losses, which have no meaning at inference. One that is `recorded` has answers for its own inputs only, one that is
-    `quantized` computes with 8-bit numbers, and one that `insists` was requested: no other may replace it. `keys` are
-    those of outputs that are maps or sequences.
+    `quantized` computes with 8-bit numbers, and one that `insists` was requested: no other may replace it. Where it
+    `computes_all`, values inside cost nothing beside the outputs. `keys` are those of outputs that are maps or
+    sequences.
     """
 
     label: str
@@ -64,6 +65,7 @@ class Reference(ABC):
     recorded = False
     quantized = False
     insists = False
+    computes_all = False
     keys: Mapping[str, tuple[object, ...]] = MappingProxyType({})
 
     @property

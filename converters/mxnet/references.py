@@ -96,6 +96,7 @@ class ReferenceEvaluator(_OfSymbol):
     """The numpy reference of MXNet's documented semantics."""
 
     label = "graphir's numpy reference of MXNet"
+    computes_all = True
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """Return the named values in the order of computation, from one evaluation."""

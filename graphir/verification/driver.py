@@ -31,8 +31,8 @@ from .verdict import Verdict
 
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 0.8
-# ... and as many of them as this share of that time allows, which is no more than so many seconds: one at least, unless
-# the first was waited for so long itself.
+# ... and as many of them as this share of that time allows: one at least, unless two would be waited for longer than a
+# minute.
 SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
@@ -146,10 +146,10 @@ class _Driver:
         """Run the further sets into the report, as many as are done in `room` seconds of work, after `waited` seconds
         for the first one; what made those that were taken."""
         started = time.process_time()
-        longest, evidence = waited if waited > MOST else 0.0, [report.evidence or Evidence()]
+        longest, evidence = 0.0, [report.evidence or Evidence()]
         taken: list[Made] = []
         for index, planned in enumerate(pending):
-            if (index or longest) and time.process_time() - started + longest > room:
+            if 2 * waited > MOST or (index and time.process_time() - started + longest > room):
                 names = ", ".join(left.name for left in pending[index:])
                 report.notes.append(
                     f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"

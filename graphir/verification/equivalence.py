@@ -25,13 +25,13 @@ from .grading.by_regions import can_judge, grade_by_regions, look_inside
 from .grading.detections import compare_as_sets
 from .grading.evidence import doubt_sentence, gather_evidence, look_for_overflow, plain_evidence, unproven
 from .grading.ranking import rankings
-from .grading.row_order import in_order
 from .numbers.compare import Comparison, same, says_nothing
 from .numbers.limits import GradingLimits
 from .options import ComparisonOptions
 from .pairs.matches import first_run, fit, questions, turned
 from .pairs.pairing import layer_pairs, missing_layers, output_pairs
 from .pairs.sides import Sides
+from .regions.known import known_values
 from .report import VerificationReport
 from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
@@ -98,7 +98,7 @@ class Models:
         rounding = RoundedRuns(candidate, origin, feeds, how.seed, limits.coarsest, extra)
         made_of = self.sides is not None and self.sides.made_of
         known = Bench(self.reference, candidate, feeds, rounding, layers, limits, inside, made_of=made_of)
-        return replace(known, alone=self.is_proven)
+        return replace(known, alone=self.is_proven, by_regions=can_judge(known, self.sides))
 
 
 class Compared(NamedTuple):
@@ -138,20 +138,19 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
     report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
-    expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=bool(sides and sides.tells))
+    if bench.by_regions and reference.computes_all and not how.per_layer and sides is not None:
+        expected = known_values(bench, sides).named(wanted)  # with what regions may ask for
+    else:
+        is_ahead = bool(sides and sides.tells)
+        expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=is_ahead)
     check_keys(pairs, reference.keys, candidate.keys)
     matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
     outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]
-    # Where nodes prove what outputs show, only a difference asks how far rounding moves them.
-    is_proven = sides is not None and sides.proves and not bench.limits.coarsest
-    moved = {} if is_proven else _moved_once(bench, [*outputs, *(head for head in heads if head.name in results)])
-    ordered, notes = in_order(bench, [*outputs, *heads], expected, results)
-    again = in_order(bench, [*outputs, *heads], expected, moved)[0] if notes and moved else moved
-    report.outputs = _grade(bench, [*outputs, *heads], (expected, ordered, again), sides)
-    report.rankings = rankings(bench, outputs, (expected, ordered), report.outputs)
+    report.outputs = _grade(bench, [*outputs, *heads], (expected, results), sides)
+    report.rankings = rankings(bench, outputs, (expected, results), report.outputs)
     by_name = {comparison.name: comparison for comparison in report.outputs}
     report.layers = [by_name.get(layer.name, layer) for layer in report.layers]
-    report.notes += notes + [
+    report.notes += [
         f"{one.name} was compared with its channels where {one.source} has them" for one in outputs
         if one.turned is None and order_outside(results[one.name], expected[one.source])
     ]  # fmt: skip
@@ -160,7 +159,7 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     if report.ok:
         report.outputs = look_inside(bench, report.outputs, outputs, sides)
     if report.ok:
-        weighed = gather_evidence(bench, report.outputs, (outputs, heads), expected, (results, moved), sides)
+        weighed = gather_evidence(bench, report.outputs, (outputs, heads), (expected, results), sides)
         report.evidence, report.notes = weighed.evidence, [*report.notes, *filter(None, [weighed.note])]
         report.outputs += weighed.differing
         report.unproven += [doubt_sentence(*doubt) for doubt in unproven([weighed.evidence]).items()]
@@ -195,8 +194,7 @@ def compare_again(
     bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, kept={}, passing=True,
                     alone=True, is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
     report = _empty_report(feeds)
-    expected, raw = _run_both(bench, asked)
-    results, report.notes = in_order(bench, asked, expected, raw)
+    expected, results = _run_both(bench, asked)
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]
     silent = [pair.asked for pair in pairs if says_nothing(pair.expected) and same(pair.expected, pair.found)]
     overflown = [
@@ -246,32 +244,20 @@ def _empty_report(feeds: Results) -> VerificationReport:
 
 
 def _grade(
-    bench: Bench, asked: Sequence[Asked], runs: tuple[Results, Results, Results], sides: Sides | None
+    bench: Bench, asked: Sequence[Asked], runs: tuple[Results, Results], sides: Sides | None
 ) -> list[Comparison]:
-    """Return the comparisons of outputs and of values before heads, of which `runs` are the reference's values, the
-    candidate's, and these where rounding moved the feeds.
+    """Return the comparisons of outputs and of values before heads, of which `runs` are the reference's values and the
+    candidate's.
 
-    What no floor can excuse is asked of the candidate's regions at first, which takes no run of the reference on moved
-    inputs. Where these differ, or cannot be judged, each value has the verdict of its own floor.
+    What a few runs of the candidate do not excuse is asked of its regions at first, which takes no run of the reference
+    on moved inputs. Where these differ, or cannot be judged, each value has the verdict of its own floor.
     """
-    graded = replace(bench, passing=True).compare(asked, *runs)
-    graded = grade_by_regions(bench, asked, graded, runs[0], sides) if can_judge(bench, sides) else graded
-    if all(comparison.verdict.passes for comparison in graded):
-        return graded
-    graded = grade_by_regions(bench, asked, bench.compare(asked, *runs), runs[0], sides)
-    return compare_as_sets(bench, [request for request in asked if request.is_output], graded, runs[:2])
-
-
-def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:
-    """Return the outputs of the first run on moved feeds; those that come through a coarse type are moved by its step.
-    None where weights are moved with the feeds, in runs that are made where results differ."""
-    moved: dict[str, Array] = {}
-    if bench.rounding.moves_weights:
-        return moved
-    for coarse in (False, True):
-        names = [request.name for request in outputs if (bench.limits.step_of(request.source) > 0) == coarse]
-        moved |= bench.rounding.first(names, coarse=coarse) if names else {}
-    return moved
+    if bench.by_regions:
+        graded = grade_by_regions(bench, asked, replace(bench, passing=True).compare(asked, *runs), runs, sides)
+        if all(comparison.verdict.passes for comparison in graded):
+            return graded
+    graded = grade_by_regions(bench, asked, replace(bench, by_regions=False).compare(asked, *runs), runs, sides)
+    return compare_as_sets(bench, [request for request in asked if request.is_output], graded, runs)
 
 
 def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:

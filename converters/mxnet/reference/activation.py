@@ -45,7 +45,7 @@ def activation(attrs: Attributes, data: Array) -> Array:
     require(kind in functions, f"act_type {kind!r} is unknown")
     function = functions[kind]
     with np.errstate(over="ignore"):
-        return function(data.astype(accumulator(data.dtype))).astype(data.dtype)
+        return function(data.astype(accumulator(data.dtype), copy=False)).astype(data.dtype, copy=False)
 
 
 def prelu_slopes(gamma: Array, data: Array) -> Array:

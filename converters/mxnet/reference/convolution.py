@@ -25,27 +25,41 @@ from graphir.converters.mxnet.reference.contract import (
     require,
 )
 
-# What a convolution looks at or spreads is written out for so many elements at a time, some 64 MB: those of a thousand
-# regions take gigabytes.
-PATCHES_AT_ONCE = 1 << 24
+# What a convolution looks at or spreads is written out for so many elements at a time, 2 MB of float32, which stay in a
+# processor's cache: those of a thousand regions take gigabytes.
+PATCHES_AT_ONCE = 1 << 19
 
 
-def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Array:
-    """(N, C, *spatial) to (N, C, *kernel, *output): every element that each output position looks at."""
-    sizes = [
+def output_sizes(
+    sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]
+) -> list[int]:
+    """Return how often a kernel lies in a padded input, along each axis."""
+    counts = [
         (size - step * (length - 1) - 1) // stride_ + 1
-        for size, length, stride_, step in zip(data.shape[2:], kernel, stride, dilate, strict=True)
+        for size, length, stride_, step in zip(sizes, kernel, stride, dilate, strict=True)
     ]
-    require(min(sizes) > 0, f"kernel {tuple(kernel)} exceeds the padded input {data.shape[2:]}")
-    if max(kernel) == max(stride) == 1:
+    require(min(counts) > 0, f"kernel {tuple(kernel)} exceeds the padded input {tuple(sizes)}")
+    return counts
+
+
+def patches(
+    data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int], *, is_last: bool = False
+) -> Array:
+    """(N, C, *spatial) to (N, C, *kernel, *output): every element that each output position looks at. With the channels
+    last (N, *spatial, C) to (N, *output, *kernel, C), which copies all channels of an element at once."""
+    spatial = len(kernel)
+    sizes = output_sizes(data.shape[1:-1] if is_last else data.shape[2:], kernel, stride, dilate)
+    if max(kernel) == max(stride) == 1 and not is_last:
         return data.reshape(*data.shape[:2], *kernel, *sizes)
-    result = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
+    shape = (len(data), *sizes, *kernel, data.shape[-1]) if is_last else (*data.shape[:2], *kernel, *sizes)
+    leading = (slice(None),) * (1 if is_last else 2)
+    result = np.empty(shape, data.dtype)
     for position in itertools.product(*(range(length) for length in kernel)):
         window = tuple(
             slice(at * step, at * step + stride_ * (size - 1) + 1, stride_)
             for at, step, stride_, size in zip(position, dilate, stride, sizes, strict=True)
         )
-        result[(slice(None), slice(None), *position)] = data[(slice(None), slice(None), *window)]
+        result[(*leading, *((slice(None),) * spatial if is_last else ()), *position)] = data[(*leading, *window)]
     return result
 
 
@@ -55,11 +69,11 @@ def padded(data: Array, pad: Sequence[int]) -> Array:
 
 
 def add_bias(result: Array, bias: Sequence[Array]) -> Array:
-    """Add the bias (F,), when there is one, along axis 1."""
-    if not bias:
-        return result
-    require(bias[0].shape == (result.shape[1],), f"bias {bias[0].shape} for {result.shape[1]} filters")
-    return np.asarray(result + bias[0].reshape(1, -1, *(1,) * (result.ndim - 2)).astype(result.dtype))
+    """Add the bias (F,), when there is one, along axis 1 of the array itself."""
+    if bias:
+        require(bias[0].shape == (result.shape[1],), f"bias {bias[0].shape} for {result.shape[1]} filters")
+        result += bias[0].reshape(1, -1, *(1,) * (result.ndim - 2)).astype(result.dtype)
+    return result
 
 
 def convolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -> Array:
@@ -87,17 +101,22 @@ def convolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -> 
         f"weight {weight.shape}, expected {(filters, channels // groups, *kernel)}",
     )
     dtype = accumulator(data.dtype)
-    matrix = weight.astype(dtype, copy=False).reshape(groups, filters // groups, -1)
-    at_once = max(1, PATCHES_AT_ONCE // max(1, matrix.shape[2] * groups * math.prod(data.shape[2:])))
-    parts = []
-    for start in range(0, max(1, len(data)), at_once):
+    is_last = groups == 1 and max(kernel) > 1
+    ordered = np.moveaxis(weight, 1, -1) if is_last else weight
+    matrix = ordered.astype(dtype, copy=False).reshape(groups, filters // groups, -1)
+    around = [size + 2 * amount for size, amount in zip(data.shape[2:], pad, strict=True)]
+    sizes = output_sizes(around, kernel, stride, dilate)
+    result = np.empty((len(data), groups, filters // groups, math.prod(sizes)), dtype)
+    at_once = max(1, PATCHES_AT_ONCE // max(1, matrix.shape[2] * groups * math.prod(sizes)))
+    for start in range(0, len(data), at_once):
         part = padded(data[start : start + at_once].astype(dtype, copy=False), pad)
-        seen = patches(part, kernel, stride, dilate)
-        sizes = seen.shape[2 + spatial :]
-        columns = seen.reshape(len(part), groups, matrix.shape[2], math.prod(sizes))
-        parts.append(np.matmul(matrix, columns).reshape(len(part), filters, *sizes))
-    result = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    result = add_bias(result, bias).astype(data.dtype, copy=False)
+        if is_last:
+            seen = patches(np.moveaxis(part, 1, -1).copy(), kernel, stride, dilate, is_last=True)
+            columns = seen.reshape(len(part), 1, -1, matrix.shape[2]).swapaxes(2, 3)
+        else:
+            columns = patches(part, kernel, stride, dilate).reshape(len(part), groups, matrix.shape[2], -1)
+        np.matmul(matrix, columns, out=result[start : start + at_once])
+    result = add_bias(result.reshape(len(data), filters, *sizes), bias).astype(data.dtype, copy=False)
     return result if first else np.moveaxis(result, 1, -1)
 
 

@@ -131,8 +131,8 @@ def add_n(attrs: Attributes, *inputs: Array) -> Array:
     require(all(array.shape == inputs[0].shape for array in inputs), "all shapes must be equal")
     total = inputs[0].astype(accumulator(inputs[0].dtype))
     for array in inputs[1:]:
-        total = total + array
-    return total.astype(inputs[0].dtype)
+        total += array
+    return total.astype(inputs[0].dtype, copy=False)
 
 
 def clip(attrs: Attributes, data: Array) -> Array:

@@ -181,9 +181,9 @@ def unary(name: str, function: Unary, attrs: Attributes, data: Array) -> Array:
         wide = data.astype(np.float32 if name in IN_SINGLE else np.float64)
         chosen = EXACT.get(name, function)
     else:
-        wide = data.astype(accumulator(data.dtype))
+        wide = data.astype(accumulator(data.dtype), copy=False)
     with np.errstate(all="ignore"):
-        return np.asarray(chosen(wide)).astype(data.dtype)
+        return np.asarray(chosen(wide)).astype(data.dtype, copy=False)
 
 
 OPERATORS: dict[str, Reference] = {name: partial(unary, name, function) for name, function in UNARY.items()}

@@ -16,7 +16,8 @@ from graphir.report.text import plural
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, Regions, judge
-from graphir.verification.regions.parts import KnownValues, NotRun, Segment, Walks
+from graphir.verification.regions.known import known_values
+from graphir.verification.regions.parts import NotRun, Segment, Walks
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 
@@ -74,7 +75,7 @@ class _Inquiry:
         self.report, self.sides, self.bench = report, sides, bench
         titles = {before_head(source): source for source in bench.layers}
         ends = [replace(found, name=titles.get(found.name, found.name)) for found in report.outputs]
-        self.known = KnownValues(bench, sides.graphs)
+        self.known = known_values(bench, sides)
         compared = {found.name: found for found in (*report.layers, *ends)}
         self.differing = {
             value for value, name in self.known.names.items()

@@ -38,12 +38,15 @@ def can_judge(bench: Bench, sides: Sides | None) -> bool:
 
 
 def grade_by_regions(
-    bench: Bench, asked: Sequence[Asked], compared: Sequence[Comparison], expected: Results, sides: Sides | None
-) -> list[Comparison]:
-    """Return the comparisons, those that differ as rounding where the candidate's regions agree.
+    bench: Bench, asked: Sequence[Asked], compared: Sequence[Comparison], runs: tuple[Results, Results],
+    sides: Sides | None,
+) -> list[Comparison]:  # fmt: skip
+    """Return the comparisons, those that differ as rounding where the candidate's regions agree. `runs` are the
+    reference's values and the candidate's.
 
     Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless numbers decide
-    it that they change by rounding only. So does that of random values, and any where a region could not be run. Behind
+    it that they change by rounding only. How far the candidate is from the reference without them is the floor of how
+    far it may be with them. So does that of random values, and any where a region could not be run. Behind
     a coarse type an output passes where its own region agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
@@ -76,13 +79,11 @@ def grade_by_regions(
     if can_judge(bench, sides):
         count = len(judgement.alone) - len(judgement.hidden)
         note = f"rounding on the way: each of {count} parts gives the reference's result for its own numbers"
+        unoptimised = regions.unoptimised([one.name for one in ends if one.name in runs[1]])
         twin = replace(bench, candidate=bench.candidate.twin, passing=True)  # it gives inner values with optimisations
-        unoptimised = twin.candidate.run_cached(bench.feeds, [one.name for one in ends])
-        again = replace(bench, passing=True).compare(ends, expected, unoptimised)
-        passing = {result.name for result in again if result.verdict.passes}
         titles = {
             one.title for one in ends
-            if one.title not in passing or _passes_before(twin, regions, one, decided=True)
+            if _is_as_far(bench, one, runs, unoptimised) or _passes_before(twin, regions, one, decided=True)
         }  # fmt: skip
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
@@ -137,6 +138,18 @@ def _behind_causes(
             result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))
         graded.append(result)
     return graded
+
+
+def _is_as_far(bench: Bench, output: Asked, runs: tuple[Results, Results], unoptimised: Results) -> bool:
+    """Return whether an output differs by no more than rounding makes of what it differs by without optimisations,
+    with which no value inside is computed."""
+    if output.name not in runs[1]:
+        return True
+    pair = bench.pair(output, *runs)
+    if pair is None:
+        return False
+    verdict = bench.graded(pair, pair.floor.seen(pair.expected, pair.aligned(unoptimised[output.name]))).verdict
+    return verdict.passes or verdict is Verdict.NOT_DETERMINISTIC
 
 
 def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bool = False) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphir.arrays import Array
-from graphir.verification.numbers.compare import Comparison
+from graphir.verification.numbers.compare import Comparison, relative_change
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
 from graphir.verification.running.bench import Asked, Bench
@@ -135,21 +135,20 @@ def gather_evidence(
     bench: Bench,
     graded: Sequence[Comparison],
     asked: tuple[Sequence[Asked], Sequence[Asked]],
-    expected: Mapping[str, Array],
     runs: tuple[Mapping[str, Array], Mapping[str, Array]],
     sides: Sides | None,
 ) -> Weighed:
     """Return what this set of inputs shows of outputs that agree.
 
-    `asked` are the outputs and the values before heads, `runs` the candidate's outputs, and what they are where
-    rounding moved the feeds; `sides` are the graphs of both.
+    `asked` are the outputs and the values before heads, `runs` the reference's values and the candidate's; `sides` are
+    the graphs of both.
     """
     if sides is not None and sides.proves:
         # Nodes that are the same prove it for all inputs, and each that differs is run by itself.
         return Weighed(Evidence())
     outputs, heads = asked
-    found, moved = runs
-    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), graded)
+    expected, found = runs
+    doubts = _doubts(bench, outputs, expected, _reacting(bench, outputs, found, graded), graded)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
     stirred = bench.reacting_to_large_change({name: found[name] for name in numb})
@@ -161,6 +160,27 @@ def gather_evidence(
     numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or differing)]
     note = f"{', '.join(numb)} {NUMB}: what comes before was compared too" if numb else ""
     return Weighed(Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind), differing, note)
+
+
+def _reacting(
+    bench: Bench, outputs: Sequence[Asked], found: Mapping[str, Array], graded: Sequence[Comparison]
+) -> set[str]:
+    """Return those of the candidate's outputs that rounding changes: by more than one operator rounds, where they pass
+    so far from the reference or from a run without optimisations, else at all in a run on moved feeds. Those that come
+    through a coarse type are moved by its step. Where weights are moved with the feeds that is seen in runs that are
+    made where results differ."""
+    unoptimised, least = bench.judged.get("unoptimised", {}), bench.limits.rounding(bench.limits.coarsest)
+    apart = {result.name for result in graded if result.relative > least}
+    changed = {
+        one.name for one in outputs
+        if one.title in apart or relative_change(found[one.name], unoptimised.get(one.name, found[one.name])) > least
+    }  # fmt: skip
+    left = [one for one in outputs if one.name not in changed]
+    moved: dict[str, Array] = {}
+    for coarse in () if bench.rounding.moves_weights else (False, True):
+        names = [one.name for one in left if (bench.limits.step_of(one.source) > 0) == coarse]
+        moved |= bench.rounding.first(names, coarse=coarse) if names else {}
+    return changed | (bench.reacting({one.name: found[one.name] for one in left}, moved) if left else set())
 
 
 def plain_evidence(

@@ -7,7 +7,7 @@ its weights, what reads it makes up for that: fed with the candidate's own numbe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -28,17 +28,16 @@ from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
+from .known import KnownValues, fed_inputs, known_values
 from .parts import (
     TIES,
     CutCandidate,
-    KnownValues,
     NotRun,
     Segment,
     Walks,
     as_in_graph,
     compared_inside,
     count_roundings,
-    fed_inputs,
     has_computed_indices,
     is_size,
     name_equals,
@@ -87,15 +86,17 @@ class Regions:
         self._ends = set(bench.candidate.structure.outputs)
         made = bench.candidate.structure.producers
         self._name = {
-            value: name for value in known.names
-            if (name := bench.layers[known.names[value]]) in made
+            value: name for value, source in known.names.items()
+            if (name := bench.layers[source]) in made and (source not in known.large or name in self._ends)
             and all(isinstance(held.type, TensorType) for held in (value, known.pairs[value]))
         }  # fmt: skip
         orders = {value: known_order(value.shape, known.pairs[value].shape) for value in self._name
                   if self._is_one_runtime and value.dtype is known.pairs[value].dtype is not None}  # fmt: skip
         self._orders = {value: order for value, order in orders.items() if order is not None}
+        self._unoptimised: dict[str, Array] = bench.judged.setdefault("unoptimised", {})
         self._inputs = fed_inputs(bench, sides)
-        for part in self.parts([value for value in self._name if value not in self._orders]):
+        # Only the reference's numbers and the candidate's are held here.
+        for part in self.parts([value for value in self._name if value not in self._orders], held=2):
             self._orders |= {value: order for value, order, _ in self._by_numbers(part)}
         # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
         # Sizes are no ends either: the candidate's own are read by what follows, which shows whether they are right.
@@ -149,6 +150,11 @@ class Regions:
     def laid(self, value: Value, array: Array) -> Array:
         """Return the reference's number for a value as the candidate has it."""
         return typed(array.transpose(self._orders.get(value) or range(array.ndim)), self.known.pairs[value])
+
+    def unoptimised(self, outputs: Sequence[str]) -> dict[str, Array]:
+        """Return the candidate's outputs, computed without optimisations on its own numbers."""
+        left = [name for name in outputs if name not in self._unoptimised]
+        return self._unoptimised | (self._bench.candidate.twin.run_cached(self._bench.feeds, left) if left else {})
 
     def name(self, value: Value) -> str:
         """Return what the candidate calls a value that ends a part."""
@@ -248,13 +254,13 @@ class Regions:
             found |= self._run(part, names)
         return found
 
-    def parts(self, values: Collection[Value]) -> Iterable[list[Value]]:
-        """Yield the values in parts that the memory budget has room for."""
+    def parts(self, values: Collection[Value], held: int = 2 * HELD_OF_EACH) -> Iterable[list[Value]]:
+        """Yield the values in parts that the memory budget has room for, if so many arrays of each are held."""
         by_name: dict[str, list[Value]] = {}
         for value in values:
             by_name.setdefault(self._name[value], []).append(value)
-        most = self._bench.candidate.memory // (2 * HELD_OF_EACH)
-        for names in self._bench.candidate.slices(by_name, self._bench.feeds, most):
+        most = self._bench.candidate.memory // held
+        for names in self._bench.candidate.slices(by_name, self._bench.feeds, most, self.known.sizes()):
             yield [value for name in names for value in by_name[name]]
 
     def _by_numbers(self, values: Collection[Value]) -> Iterable[tuple[Value, Order, float]]:
@@ -268,6 +274,7 @@ class Regions:
             kinds = {laid.dtype.kind, own.dtype.kind}  # a truth value is no number that another one rounds
             if laid.shape == own.shape and (kinds == {"b"} or "b" not in kinds):
                 yield value, order, relative_change(laid, own)
+        self._unoptimised.update({name: array for name, array in found.items() if name in self._ends})
         return_memory_of([*expected.values(), *found.values()])
 
     @cached_property
@@ -376,7 +383,7 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
     assert sides.graphs is not None
     if "parts" not in bench.judged:
         try:
-            regions = Regions(bench, sides, KnownValues(bench, sides.graphs))
+            regions = Regions(bench, sides, known_values(bench, sides))
             bench.judged["parts"] = regions, regions.judged()
         except GraphirError as error:
             bench.judged["parts"] = NotRun.after(error)

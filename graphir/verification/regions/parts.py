@@ -20,20 +20,15 @@ from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Shape
 from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
-from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.numbers.local import BESIDE_ONE
-from graphir.verification.pairs.sides import by_name
 from graphir.verification.running.layouts import fitted_feeds, order_inside
-from graphir.verification.running.references import RuntimeReference
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.cut import CutModel
     from graphir.converters.onnx.probes import Probes
     from graphir.runtime.session import OnnxSession
-    from graphir.verification.pairs.sides import Sides
-    from graphir.verification.running.bench import Bench
     from graphir.verification.running.candidate import OnnxCandidate
 
 Test = Callable[[Value], bool]
@@ -49,77 +44,6 @@ class NotRun:
     def after(cls, error: Exception) -> NotRun:
         """Return the result of a run that raised: its reason is the first line of the error."""
         return cls((str(error) or type(error).__name__).splitlines()[0])
-
-
-class KnownValues:
-    """The pairs of values of two graphs that both models can be asked for.
-
-    `names` are the names by which the reference is asked for the first graph's values, those of outputs where a value
-    has several, `values` the values by all of them, `pairs` the second graph's values by the first one's.
-    """
-
-    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph]) -> None:
-        self._bench = bench
-        left, right = (by_name(graph) for graph in graphs)
-        known = set(bench.reference.values())
-        self.names: dict[Value, str] = {}
-        self.pairs: dict[Value, Value] = {}
-        self.values: dict[str, Value] = {}
-        for source, name in bench.layers.items():
-            value, other = left.get(source), right.get(name)
-            if value is None or other is None or source not in known:
-                continue
-            if self.pairs.setdefault(value, other) is not other:
-                continue
-            self.values[source] = value
-            if value not in self.names or source in bench.reference.outputs:
-                self.names[value] = source
-        self._cut: CutCandidate | None = None
-        itself = bench.reference.itself
-        if isinstance(itself, RuntimeReference) and not itself.structure.random:
-            self._cut = CutCandidate(itself.onnx, graphs[0], bench.feeds)
-
-    def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
-        """Return what the reference has for values that are known: what does not stay from one evaluation, which gives
-        as much as may stay, is computed from the nearest values that do."""
-        wanted, kept = {self.names[value]: value for value in values}, self._bench.kept
-        found = {value: kept[name] for name, value in wanted.items() if name in kept}
-        missing = [name for name, value in wanted.items() if value not in found]
-        if not missing:
-            return found
-        if kept and self._cut is not None:
-            fed = {name: array for name, array in kept.items() if self._is_border(name)}
-            return found | {wanted[name]: array for name, array in self._cut.run(fed, missing).items()}
-        asked = missing
-        if self._bench.room > 0:  # what is asked for next, as much of it as there is room for
-            others = [name for name in self.names.values() if name not in kept and name not in wanted]
-            slices = self._bench.reference.slices([*missing, *others], self._bench.feeds, self._bench.room)
-            asked = list(dict.fromkeys([*missing, *(others if slices is None else slices[0])]))
-        for name, array in self._bench.reference.stream(self._bench.feeds, asked):
-            if name in wanted:
-                found[wanted[name]] = array
-            if array.nbytes <= self._bench.room:
-                kept[name] = array
-        return found
-
-    def _is_border(self, name: str) -> bool:
-        """Return whether parts of the reference can begin at a value: a tensor of numbers."""
-        value = self.values.get(name)
-        return value is not None and isinstance(value.type, TensorType) and self._bench.kept[name].dtype.kind in "fiubV"
-
-
-def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """Return the inputs of the second graph by those of the first: what the user stated as they are fed, else pairs."""
-    assert sides.graphs is not None
-    paired = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
-    fed = {
-        ours[source]: theirs[name]
-        for name, (source, _) in bench.candidate.fitting.items()
-        if source in ours and name in theirs
-    }
-    taken = set(fed.values())
-    return {value: other for value, other in paired.items() if other not in taken} | fed
 
 
 class Walks:

@@ -30,7 +30,7 @@ View = Callable[[Array], Array]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
 # Of what one evaluation of the reference gives, so many bytes stay for later questions, and no more than a quarter of
-# the memory budget.
+# the memory budget; half of it where another question costs a whole evaluation.
 KEPT = 1 << 28
 # Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
 # largest number lies between two neighbours.
@@ -94,7 +94,9 @@ class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
     `inside` what is known of the reference's inside. `alone` says that what passes without a floor need not be
     explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
-    values pass is asked, not by which verdict they do not. With `is_twin` the reference is known to compute what the
+    values pass is asked, not by which verdict they do not. With `by_regions` the candidate's regions decide about what
+    does not pass: the reference is not run for floors, and none is measured where one value is beyond all. With
+    `is_twin` the reference is known to compute what the
     candidate does without optimisations: how they differ is what these move. `made_of` says that the candidate was
     written from the reference; `judged` holds what its parts showed on these feeds, once that was asked, `kept` what
     stays of the reference's values for later questions."""
@@ -108,6 +110,7 @@ class Bench:
     inside: Structure | None = None
     alone: bool = False
     passing: bool = False
+    by_regions: bool = False
     is_twin: bool = False
     made_of: bool = False
     judged: dict[str, Any] = field(default_factory=dict)
@@ -116,7 +119,9 @@ class Bench:
     @property
     def room(self) -> int:
         """How many bytes more of the reference's values may stay."""
-        return min(KEPT, self.candidate.memory // HELD_OF_EACH) - sum(array.nbytes for array in self.kept.values())
+        memory = self.candidate.memory
+        most = memory // 2 if self.reference.computes_all else min(KEPT, memory // HELD_OF_EACH)
+        return most - sum(array.nbytes for array in self.kept.values())
 
     def evaluate(
         self, wanted: Collection[str], layers: Collection[str], *, ahead: bool = False
@@ -138,7 +143,8 @@ class Bench:
             self.kept.update({name: array for name, array in part.items() if name in more})
             expected |= {name: array for name, array in part.items() if name in wanted}
             inside = {name: array for name, array in part.items() if name in layers}
-            compared += self.compare([Asked(name, name, self.layers[name]) for name in inside], inside)
+            asked = [Asked(name, name, self.layers[name]) for name in inside]
+            compared += replace(self, by_regions=False).compare(asked, inside)
             del inside
             large = sum(array.nbytes for array in part.values()) >= WORTH_RETURNING
             part.clear()
@@ -171,13 +177,11 @@ class Bench:
         requests: Sequence[Asked],
         expected: Mapping[str, Array],
         results: Mapping[str, Array] | None = None,
-        moved: Mapping[str, Array] | None = None,
     ) -> list[Comparison]:
         """Compare values, whatever they are: every one against the floor that it has itself.
 
-        The candidate is run for these values only, except those with `results` (and those of its first
-        run on moved feeds `moved`). Floors are measured where a difference asks for them, by as few runs as explain it;
-        what is beyond all of them is asked of the reference too.
+        The candidate is run for these values only, except those with `results`. Floors are measured where a difference
+        asks for them, by as few runs as explain it; what is beyond all of them is asked of the reference too.
         """
         if not requests:
             return []
@@ -186,13 +190,13 @@ class Bench:
         results = {**results, **self.rounding.plain(lacking)} if lacking else results
         pairs = [pair for request in requests if (pair := self.pair(request, expected, results)) is not None]
         for pair in pairs:
-            if moved and pair.asked.name in moved:
-                pair.floor = pair.floor.seen(pair.found, pair.aligned(moved[pair.asked.name]))
             pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
-            group = [pair for pair in pairs if (pair.step > 0) == coarse]
-            self._measure(group, coarse, int(all(pair.asked.name in (moved or {}) for pair in group)))
-        self._ask_reference([pair for pair in pairs if self._needs_reference(pair)])
+            self._measure([pair for pair in pairs if (pair.step > 0) == coarse], coarse)
+        in_doubt = [pair for pair in pairs if self._needs_reference(pair)]
+        for pair in in_doubt if self.by_regions else ():  # the candidate's own floor excuses nothing
+            pair.result = self.graded(pair, self._static_floor(pair.asked, pair.expected))
+        self._ask_reference([] if self.by_regions else in_doubt)
         self._mark_random(pairs)
         return [pair.result for pair in pairs]
 
@@ -218,21 +222,22 @@ class Bench:
         """Return how the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
 
-    def _measure(self, pairs: Sequence[ComparedPair], coarse: bool, passed: int) -> None:
+    def _measure(self, pairs: Sequence[ComparedPair], coarse: bool) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
+        settled = partial(self.limits.is_settled, alone=self.alone)
+        pending = [pair for pair in pairs if not settled(pair.result)]
         still_open = [
-            pair for pair in pairs
-            if not self.limits.is_settled(pair.result, alone=self.alone)
-            and not (self.passing and self.limits.is_beyond(pair.result, pair.step, pair.expected, pair.found))
+            pair for pair in pending
+            if not (self.passing and self.limits.is_beyond(pair.result, pair.step, pair.expected, pair.found))
         ]  # fmt: skip
         if self.is_twin:
             for pair in still_open:
                 self._see(pair, pair.expected)
-        settled = partial(self.limits.is_settled, alone=self.alone)
-        if all(settled(pair.result, again=False) for pair in still_open):
+        is_left = self.by_regions and len(still_open) < len(pending)
+        if is_left or all(settled(pair.result, again=False) for pair in still_open):
             return
         names = list(dict.fromkeys(pair.asked.name for pair in still_open))
-        for turn, run in enumerate(self.rounding.runs(names, coarse=coarse, passed=passed)):
+        for turn, run in enumerate(self.rounding.runs(names, coarse=coarse)):
             for pair in still_open:
                 if pair.asked.name in run:
                     self._see(pair, pair.aligned(run[pair.asked.name]))
@@ -307,7 +312,10 @@ class Bench:
         """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
         anything of them. The candidate is run again without optimisations too, which may take away what draws."""
         drawn = self.candidate.structure.drawn
-        suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
+        suspects = [
+            pair for pair in pairs
+            if pair.asked.name in drawn or (not self.by_regions and moves_too_much(pair.floor, pair.step))
+        ]  # fmt: skip
         names = list(dict.fromkeys(pair.asked.name for pair in suspects))
         if names:
             for _ in range(RUNS_FOR_CHANCE):

@@ -264,9 +264,16 @@ class OnnxCandidate:
             results = self.run(feeds, list(dict.fromkeys([*names, *(name for name in small if name in given)])))
         return {name: results[name] for name in names}
 
-    def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
-        """Return the names in parts whose values take at most so many bytes; one that takes more is alone."""
-        return in_slices(names, self._sizes_for(feeds), most)
+    def larger(self, feeds: Mapping[str, Array], most: int) -> set[str]:
+        """Return the values that are known to take more than so many bytes."""
+        return {name for name, size in self._sizes_for(feeds).items() if size > most}
+
+    def slices(
+        self, names: Iterable[str], feeds: Mapping[str, Array], most: int, known: Mapping[str, int] | None = None
+    ) -> list[list[str]]:
+        """Return the names in parts whose values take at most so many bytes; one that takes more is alone. Sizes that
+        are `known` go before those that shapes tell."""
+        return in_slices(names, {**self._sizes_for(feeds), **(known or {})}, most)
 
     def beyond_budget(self, feeds: Mapping[str, Array], *, per_layer: bool) -> str:
         """Return what is to be said where what cannot be cut into parts takes more than the budget: a run, and each

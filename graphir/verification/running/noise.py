@@ -71,9 +71,9 @@ class RoundedRuns:
             self._moved[step] = [feeds for feeds in moved if feeds is not None]
         return self._moved[step]
 
-    def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
-        """Yield the named values of each run, a run at a time, without the first ones, which have `passed`. The
-        cheapest come first: the last ones need a session of their own.
+    def runs(self, names: Sequence[str], *, coarse: bool = False) -> Iterator[dict[str, Array]]:
+        """Yield the named values of each run, a run at a time. The cheapest come first: the last ones need a session of
+        their own.
 
         Where a feed is no real number, the weights that meet the feeds first are moved too, in the session of the run
         without optimisations, so that there is none for them alone.
@@ -87,7 +87,7 @@ class RoundedRuns:
                 rerun = self._run_with_weights(moved[turn] if moved else self._feeds, names, other)
                 self.reacted |= {name for name in names if not same(base[name], rerun[name])}
                 yield {name: rerun[name] for name in names}
-        for feeds in moved[passed:]:
+        for feeds in moved:
             yield self._candidate.run_cached(feeds, names)
         if not self._moved_weights:
             yield self._candidate.twin.run_cached(self._feeds, names)

@@ -125,7 +125,7 @@ class Recalled(Reference):
         self._recent = RecentRuns(memory // KEPT_SHARE, FEEDS_KEPT)
         self.outputs, self.may_lack, self.keys = reference.outputs, reference.may_lack, reference.keys
         self.recorded, self.quantized = reference.recorded, reference.quantized
-        self.insists = reference.insists
+        self.insists, self.computes_all = reference.insists, reference.computes_all
 
     def __getattr__(self, name: str) -> Any:
         if name == "label":  # a live framework knows its version when it runs

@@ -65,15 +65,16 @@ class RecentRuns:
 def in_slices(names: Iterable[str], sizes: Mapping[str, int], most: int) -> list[list[str]]:
     """Return the names in their order, in parts whose values take at most so many bytes; one that takes more is alone.
 
-    A value of unknown size is taken for as large as the largest.
+    A value of unknown size is taken for as large as the largest of them.
 
     >>> in_slices("abcde", {"a": 1, "b": 2, "c": 1, "e": 9}, 4)
     [['a', 'b', 'c'], ['d'], ['e']]
     """
-    largest = max(sizes.values(), default=0)
+    order = list(names)
+    largest = max((sizes[name] for name in order if name in sizes), default=0)
     parts: list[list[str]] = []
     taken = 0
-    for name in names:
+    for name in order:
         size = sizes.get(name, largest)
         if not parts or taken + size > most:
             parts.append([])

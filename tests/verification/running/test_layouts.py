@@ -110,6 +110,13 @@ def test_values_inside_come_into_the_expected_order_where_sizes_do_not_tell(
     assert np.array_equal(found.transpose(chosen) if chosen else found, array)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_numbers_that_are_apart_in_every_order_stay_as_they_are(seed: int) -> None:
+    """Masks whose rows stand in another order tell no layout."""
+    expected = np.random.default_rng(seed).normal(size=(9, 7, 7))
+    assert order_inside(expected[::-1], expected) == ()
+
+
 def test_outputs_of_equal_sizes_are_not_turned() -> None:
     array = np.arange(27.0).reshape(1, 3, 3, 3)
     assert order_outside(array.transpose(0, 2, 3, 1), array) == ()

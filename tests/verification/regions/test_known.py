@@ -18,7 +18,8 @@ from graphir.ops.base import Operator
 from graphir.ops.elementwise import Sin
 from graphir.types import DType, TensorType
 from graphir.verification.numbers.limits import GradingLimits
-from graphir.verification.regions.parts import CutCandidate, KnownValues
+from graphir.verification.regions.known import KnownValues
+from graphir.verification.regions.parts import CutCandidate
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
@@ -31,7 +32,7 @@ NBYTES = 4 * 6
 class Counted(Reference):
     """A reference with four values of 24 bytes, which notes what it was asked."""
 
-    label, outputs = "counted", NAMES
+    label, outputs, computes_all = "counted", NAMES, True
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -54,14 +55,17 @@ def chain(operator: Operator = Relu()) -> Graph:  # noqa: B008
     return graph
 
 
-@pytest.mark.parametrize("kept, asked", [
-    (0, [["a"], ["b", "d"], ["a"]]),
-    (4 * NBYTES, [NAMES]),
-    (2 * NBYTES, [NAMES, ["d"]]),
+@pytest.mark.parametrize("kept, large, asked", [
+    (0, [], [["a"], ["b", "d"], ["a"]]),
+    (4 * NBYTES, [], [NAMES]),
+    (2 * NBYTES, [], [NAMES, ["d"]]),
+    (3 * NBYTES, ["c"], [["a", "b", "d"]]),
+    (4 * NBYTES, ["b"], [["a", "c", "d"], ["b"]]),
 ])  # fmt: skip
-def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> None:
+def test_what_is_kept_is_not_asked_again(kept: int, large: list[str], asked: list[list[str]]) -> None:
+    """Half of the memory is for what is kept; what is too large for a slice is asked for each time."""
     reference = Counted()
-    candidate: Any = SimpleNamespace(memory=HELD_OF_EACH * kept)
+    candidate: Any = SimpleNamespace(memory=2 * kept, larger=lambda feeds, most: set(large))
     nothing: Any = None
     bench = Bench(reference, candidate, {}, nothing, {name: name for name in NAMES}, GradingLimits())
     known = KnownValues(bench, (chain(), chain()))
@@ -75,7 +79,7 @@ def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> N
 
 def test_what_does_not_stay_is_computed_from_what_does(monkeypatch: pytest.MonkeyPatch) -> None:
     feeds = {"x": np.linspace(-3, 3, 6, dtype=np.float32)}
-    candidate: Any = SimpleNamespace(memory=HELD_OF_EACH * 2 * NBYTES)
+    candidate: Any = SimpleNamespace(memory=HELD_OF_EACH * 2 * NBYTES, larger=lambda feeds, most: set())
     nothing: Any = None
     whole: list[list[str]] = []
     parts: list[tuple[set[str], list[str]]] = []
