@@ -104,7 +104,8 @@ class _Driver:
             report.changes = sides.changes()
             report.nodes_same, report.nodes_differing = sides.count_nodes()
             report.narrower = narrower_type(sides) if sides.tells and report.ok else ""
-            if sides.proves and not (compared.bench.limits.stated or compared.bench.limits.elsewhere):
+            limits = compared.bench.limits
+            if self.models.is_one_runtime and sides.proves and not (limits.stated or limits.elsewhere):
                 is_of_one_type = all(value.dtype is other.dtype for value, other in sides.values.items())
                 report.same_nodes = is_of_one_type and not report.nodes_differing
             report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []

@@ -76,11 +76,16 @@ class Models:
         """The graphs of both, unless the names of one say what is what in the other."""
         return None if self.sides is None or (self.sides.made_of and not self.how.per_layer) else self.sides
 
+    @property
+    def is_one_runtime(self) -> bool:
+        """Whether onnxruntime runs both: nodes that are the same in both then compute the same."""
+        return isinstance(self.reference.itself, RuntimeReference)
+
     @cached_property
     def is_proven(self) -> bool:
         """Whether few numbers will do: onnxruntime runs the same nodes for both, and a sample is much work."""
         sides = self.sides
-        if sides is None or sides.graphs is None or not isinstance(self.reference.itself, RuntimeReference):
+        if sides is None or sides.graphs is None or not self.is_one_runtime:
             return False
         return sides.proves and sample_work(sides.graphs[0]) > HEAVY and sides.are_equal
 

@@ -58,7 +58,8 @@ class VerificationReport(Printed):
     sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both agree
     again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the numbers
     do not: outputs not compared, names that differ. `same_files` says that both models are the same file, or files with
-    the same bytes, `same_nodes` whether each node of one is the same in the other, None where no graphs tell it.
+    the same bytes, `same_nodes` whether each node of one is the same in the other, None where no graphs tell it or
+    onnxruntime does not run both.
     `narrower` says in which type the candidate computes what the reference computes in one of more digits.
     """
 
