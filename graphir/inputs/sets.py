@@ -130,7 +130,7 @@ def drawn_sets(
 
 
 def larger_sets(bases: Sequence[Made]) -> Iterator[FeedSet]:
-    """Yield what sets make with its real numbers enlarged, step by step, of one set after the other in turn: numbers
+    """Yield what sets make with their real numbers enlarged, step by step, of one set after the other in turn: numbers
     may lead somewhere only where a truth value is this one or that. Nothing where a set has no real numbers."""
     def enlarge(times: float, made: Made) -> dict[str, Array]:
         return {name: array * array.dtype.type(times) if array.dtype.kind == "f" else array

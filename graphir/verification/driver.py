@@ -93,7 +93,8 @@ class _Driver:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
             open_ones, notes = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
             report.notes += notes
-            # Whether inputs are large enough to lead to a part that differs is no matter of luck.
+            # Whether inputs are large enough to lead to a part that differs is no matter of luck. Behind the first set
+            # come those whose numbers reach their edges and beyond.
             if open_ones and how.feeds is None and not is_whole:
                 self._run_further(compared, list(larger_sets(taken[1:3] or taken)), report, room, 0.0)
             report.unproven += () if report.verdict.differs else open_ones

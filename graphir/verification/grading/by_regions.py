@@ -45,9 +45,9 @@ def grade_by_regions(
     reference's values and the candidate's.
 
     Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless numbers decide
-    it that they change by rounding only. How far the candidate is from the reference without them is the floor of how
-    far it may be with them. So does that of random values, and any where a region could not be run. Behind
-    a coarse type an output passes where its own region agrees and what this region reads passes too.
+    it that they change by rounding only. So does that of random values, and any where a region could not be run. How
+    far the candidate is from the reference without optimisations is the floor of how far it may be with them. Behind a
+    coarse type an output passes where its own region agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
     differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
@@ -141,8 +141,10 @@ def _behind_causes(
 
 
 def _is_as_far(bench: Bench, output: Asked, runs: tuple[Results, Results], unoptimised: Results) -> bool:
-    """Return whether an output differs by no more than rounding makes of what it differs by without optimisations,
-    with which no value inside is computed."""
+    """Return whether an output differs by no more than rounding makes of what it differs by without optimisations.
+
+    So does a value inside that is not among the candidate's results: it is computed without optimisations only.
+    """
     if output.name not in runs[1]:
         return True
     pair = bench.pair(output, *runs)

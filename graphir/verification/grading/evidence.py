@@ -147,11 +147,11 @@ def gather_evidence(
         # Nodes that are the same prove it for all inputs, and each that differs is run by itself.
         return Weighed(Evidence())
     outputs, heads = asked
-    expected, found = runs
-    doubts = _doubts(bench, outputs, expected, _reacting(bench, outputs, found, graded), graded)
+    expected, results = runs
+    doubts = _doubts(bench, outputs, expected, _reacting(bench, outputs, results, graded), graded)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
-    stirred = bench.reacting_to_large_change({name: found[name] for name in numb})
+    stirred = bench.reacting_to_large_change({name: results[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
     inside, differing = _inside(bench, left, sides)
@@ -163,24 +163,24 @@ def gather_evidence(
 
 
 def _reacting(
-    bench: Bench, outputs: Sequence[Asked], found: Mapping[str, Array], graded: Sequence[Comparison]
+    bench: Bench, outputs: Sequence[Asked], results: Mapping[str, Array], graded: Sequence[Comparison]
 ) -> set[str]:
     """Return those of the candidate's outputs that rounding changes: by more than one operator rounds, where they pass
     so far from the reference or from a run without optimisations, else at all in a run on moved feeds. Those that come
     through a coarse type are moved by its step. Where weights are moved with the feeds that is seen in runs that are
     made where results differ."""
-    unoptimised, least = bench.judged.get("unoptimised", {}), bench.limits.rounding(bench.limits.coarsest)
+    plain, least = {**results, **bench.judged.get("unoptimised", {})}, bench.limits.rounding(bench.limits.coarsest)
     apart = {result.name for result in graded if result.relative > least}
     changed = {
         one.name for one in outputs
-        if one.title in apart or relative_change(found[one.name], unoptimised.get(one.name, found[one.name])) > least
+        if one.title in apart or relative_change(results[one.name], plain[one.name]) > least
     }  # fmt: skip
     left = [one for one in outputs if one.name not in changed]
     moved: dict[str, Array] = {}
     for coarse in () if bench.rounding.moves_weights else (False, True):
         names = [one.name for one in left if (bench.limits.step_of(one.source) > 0) == coarse]
         moved |= bench.rounding.first(names, coarse=coarse) if names else {}
-    return changed | (bench.reacting({one.name: found[one.name] for one in left}, moved) if left else set())
+    return changed | (bench.reacting({one.name: results[one.name] for one in left}, moved) if left else set())
 
 
 def plain_evidence(

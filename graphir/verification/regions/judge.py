@@ -266,16 +266,16 @@ class Regions:
     def _by_numbers(self, values: Collection[Value]) -> Iterable[tuple[Value, Order, float]]:
         """Yield in which order of axes the candidate has the reference's values, by its own numbers, and by how much
         these differ; nothing of what cannot hold the same numbers."""
-        expected, found = self.known.expected(values), self.cut.run({}, self._names(values))
+        expected, results = self.known.expected(values), self.cut.run({}, self._names(values))
         for value in values:
-            own = found[self._name[value]]
+            own = results[self._name[value]]
             order = order_inside(expected[value], own)
             laid = expected[value].transpose(order or range(expected[value].ndim))
             kinds = {laid.dtype.kind, own.dtype.kind}  # a truth value is no number that another one rounds
             if laid.shape == own.shape and (kinds == {"b"} or "b" not in kinds):
                 yield value, order, relative_change(laid, own)
-        self._unoptimised.update({name: array for name, array in found.items() if name in self._ends})
-        return_memory_of([*expected.values(), *found.values()])
+        self._unoptimised.update({name: array for name, array in results.items() if name in self._ends})
+        return_memory_of([*expected.values(), *results.values()])
 
     @cached_property
     def apart(self) -> set[Value]:

@@ -46,7 +46,6 @@ class KnownValues:
                 self.names[value] = source
         large = bench.candidate.larger(bench.feeds, bench.candidate.memory // (2 * HELD_OF_EACH))
         self.large = {source for source in self.names.values() if bench.layers[source] in large}
-
         self._cut: CutCandidate | None = None
         itself = bench.reference.itself
         if isinstance(itself, RuntimeReference) and not itself.structure.random:
@@ -61,25 +60,25 @@ class KnownValues:
         """Return what the reference has for these names of its own: what does not stay from one evaluation, which gives
         as much as may stay, is computed from the nearest values that do."""
         kept, bench = self._bench.kept, self._bench
-        found = {name: kept[name] for name in names if name in kept}
-        missing = [name for name in dict.fromkeys(names) if name not in found]
+        arrays = {name: kept[name] for name in names if name in kept}
+        missing = [name for name in dict.fromkeys(names) if name not in arrays]
         if not missing:
-            return found
+            return arrays
         if kept and self._cut is not None:
             fed = {name: array for name, array in kept.items() if self._is_border(name)}
-            return found | self._cut.run(fed, missing)
-        asked = missing
-        if bench.room > 0:  # what is asked for next, as much of it as there is room for
+            return arrays | self._cut.run(fed, missing)
+        wanted = missing
+        if bench.room > 0:  # what is needed next, as much of it as there is room for
             known = {*kept, *missing, *self.large}
             others = [name for name in self.names.values() if name not in known]
             slices = bench.reference.slices([*missing, *others], bench.feeds, bench.room)
-            asked = list(dict.fromkeys([*missing, *(others if slices is None else slices[0])]))
-        for name, array in bench.reference.stream(bench.feeds, asked):
+            wanted = list(dict.fromkeys([*missing, *(others if slices is None else slices[0])]))
+        for name, array in bench.reference.stream(bench.feeds, wanted):
             if name in missing:
-                found[name] = array
+                arrays[name] = array
             if array.nbytes <= bench.room and name not in self.large:
                 kept[name] = array
-        return found
+        return arrays
 
     def _is_border(self, name: str) -> bool:
         """Return whether parts of the reference can begin at a value: a tensor of numbers."""

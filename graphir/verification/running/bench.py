@@ -143,8 +143,8 @@ class Bench:
             self.kept.update({name: array for name, array in part.items() if name in more})
             expected |= {name: array for name, array in part.items() if name in wanted}
             inside = {name: array for name, array in part.items() if name in layers}
-            asked = [Asked(name, name, self.layers[name]) for name in inside]
-            compared += replace(self, by_regions=False).compare(asked, inside)
+            requests = [Asked(name, name, self.layers[name]) for name in inside]
+            compared += replace(self, by_regions=False).compare(requests, inside)
             del inside
             large = sum(array.nbytes for array in part.values()) >= WORTH_RETURNING
             part.clear()

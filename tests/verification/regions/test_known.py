@@ -70,8 +70,8 @@ def test_what_is_kept_is_not_asked_again(kept: int, large: list[str], asked: lis
     bench = Bench(reference, candidate, {}, nothing, {name: name for name in NAMES}, GradingLimits())
     known = KnownValues(bench, (chain(), chain()))
     for wanted in (["a"], ["b", "d"], ["a"]):
-        found = known.expected([known.values[name] for name in wanted])
-        assert {value.name: array[0] for value, array in found.items()} == {
+        results = known.expected([known.values[name] for name in wanted])
+        assert {value.name: array[0] for value, array in results.items()} == {
             name: NAMES.index(name) for name in wanted
         }
     assert reference.asked == asked
@@ -99,8 +99,8 @@ def test_what_does_not_stay_is_computed_from_what_does(monkeypatch: pytest.Monke
     with closing(RuntimeReference(graph)) as reference:
         bench = Bench(reference, candidate, feeds, nothing, {name: name for name in NAMES}, GradingLimits())
         known = KnownValues(bench, (graph, graph))
-        found = known.expected([known.values["a"]]) | known.expected(known.values[name] for name in NAMES)
+        results = known.expected([known.values["a"]]) | known.expected(known.values[name] for name in NAMES)
         assert whole == [["a", "b"]]
         assert parts == [({"a", "b"}, ["c", "d"])]
         for value, array in reference.run(feeds, NAMES).items():
-            assert np.array_equal(found[known.values[value]], array)
+            assert np.array_equal(results[known.values[value]], array)
