@@ -14,6 +14,7 @@ from functools import partial
 from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
+from graphir.inputs.draws import EDGES, WIDE
 from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried, larger_sets
 
 from .devices import note_devices
@@ -21,6 +22,8 @@ from .equivalence import Compared, Models, Refused, compare_again, compare_model
 from .grading.evidence import Evidence, doubt_sentence, unproven
 from .grading.ranking import joined
 from .numbers.compare import Comparison
+from .numbers.limits import GradingLimits
+from .pairs.sides import Sides
 from .progress import Progress
 from .regions.narrowing import narrower_type
 from .regions.trials import try_changes
@@ -39,7 +42,6 @@ SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SAME = "every node is the same in both, and a sample is much work"
 LEFT_OUT = "other sizes have one sample where the batch is open, and {} were left out (--feeds NAME asks for one)"
-OTHER_SIZES = "edges"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
@@ -79,38 +81,42 @@ class _Driver:
         is_long, is_proven = spent > LONG, self.models.is_proven
         # Steps of a state and pieces of a capture belong together.
         is_whole = bool(self.plan.state) or self.models.reference.recorded
-        taken = [made]
+        taken = {first.name: made}
         pending = list(self.plan.sets(True)[1:]) if is_long or is_proven else further
         if is_proven and how.feeds is None and not is_whole:
-            left = [planned.name for planned in pending if planned.name != OTHER_SIZES]
-            pending = [planned for planned in pending if planned.name == OTHER_SIZES]
+            left = [planned.name for planned in pending if planned.name != EDGES.name]
+            pending = [planned for planned in pending if planned.name == EDGES.name]
             report.notes.append(f"{SAME}: {LEFT_OUT.format(', '.join(left))}")
         room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
         if pending and not _is_settled(report):
             report.notes += [LIGHT] if is_long and not is_whole and not is_proven else []
-            taken += self._run_further(compared, pending, report, room, 0.0 if how.feeds else waited)
+            taken |= self._run_further(compared, pending, report, room, 0.0 if how.feeds else waited)
         if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
-            open_ones, notes = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
+            made_so_far = list(taken.values())
+            open_ones, notes = try_changes(replace(compared.bench, passing=True), sides, seconds, made_so_far)
             report.notes += notes
-            # Whether inputs are large enough to lead to a part that differs is no matter of luck. Behind the first set
-            # come those whose numbers reach their edges and beyond.
+            # Whether inputs are large enough to lead to a part that differs is no matter of luck.
             if open_ones and how.feeds is None and not is_whole:
-                self._run_further(compared, list(larger_sets(taken[1:3] or taken)), report, room, 0.0)
+                bases = [taken[name] for name in (EDGES.name, WIDE.name) if name in taken] or made_so_far
+                self._run_further(compared, list(larger_sets(bases)), report, room, 0.0)
             report.unproven += () if report.verdict.differs else open_ones
         if not report.verdict.differs:
             reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
-            report.coverage += [reason] if reason else coverage(self.models.candidate, taken)
+            report.coverage += [reason] if reason else coverage(self.models.candidate, list(taken.values()))
         if sides is not None and (report.verdict.differs or not sides.made_of):
-            report.changes = sides.changes()
-            report.nodes_same, report.nodes_differing = sides.count_nodes()
-            report.narrower = narrower_type(sides) if sides.tells and report.ok else ""
-            limits = compared.bench.limits
-            if self.models.is_one_runtime and sides.proves and not (limits.stated or limits.elsewhere):
-                is_of_one_type = all(value.dtype is other.dtype for value, other in sides.values.items())
-                report.same_nodes = is_of_one_type and not report.nodes_differing
-            report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
+            self._add_graphs(report, compared.bench.limits, sides)
         return report
+
+    def _add_graphs(self, report: VerificationReport, limits: GradingLimits, sides: Sides) -> None:
+        """Fill in what the graphs of both say: what differs, and of how many nodes."""
+        report.changes = sides.changes()
+        report.nodes_same, report.nodes_differing = sides.count_nodes()
+        report.narrower = narrower_type(sides) if sides.tells and report.ok else ""
+        if self.models.is_one_runtime and sides.proves and not (limits.stated or limits.elsewhere):
+            is_of_one_type = all(value.dtype is other.dtype for value, other in sides.values.items())
+            report.same_nodes = is_of_one_type and not report.nodes_differing
+        report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
 
     def _first(self, planned: FeedSet) -> tuple[Compared, Made]:
         """Return the whole comparison on the first attempt of a set that both models take, and what made it. Raises
@@ -144,12 +150,12 @@ class _Driver:
 
     def _run_further(
         self, compared: Compared, pending: Sequence[FeedSet], report: VerificationReport, room: float, waited: float
-    ) -> list[Made]:
+    ) -> dict[str, Made]:
         """Run the further sets into the report, as many as are done in `room` seconds of work, after `waited` seconds
-        for the first one; what made those that were taken."""
+        for the first one; what made those that were taken, by their names."""
         started = time.process_time()
         longest, evidence = 0.0, [report.evidence or Evidence()]
-        taken: list[Made] = []
+        taken: dict[str, Made] = {}
         for index, planned in enumerate(pending):
             if 2 * waited > MOST or (index and time.process_time() - started + longest > room):
                 names = ", ".join(left.name for left in pending[index:])
@@ -161,7 +167,7 @@ class _Driver:
             self.progress.begin_set(planned.name, index + 2, 1 + len(pending))
             further, make = self._further(compared, planned, evidence if report.unproven else ())
             _take(report, planned.name, further, evidence)
-            taken += [] if make is None else [make]
+            taken |= {} if make is None else {planned.name: make}
             longest = max(longest, time.process_time() - began)
             if report.verdict.differs:
                 break

@@ -143,11 +143,11 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
     report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
-    if bench.by_regions and reference.computes_all and not how.per_layer and sides is not None:
+    is_judged = sides is not None and (sides.tells or (bench.by_regions and reference.computes_all))
+    if sides is not None and is_judged and not (how.per_layer or bench.limits.stated):
         expected = known_values(bench, sides).named(wanted)  # with what regions may ask for
     else:
-        is_ahead = bool(sides and sides.tells)
-        expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else (), ahead=is_ahead)
+        expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
     check_keys(pairs, reference.keys, candidate.keys)
     matched = {source: partial(turned, match=match) for source, match in stated.outputs.items() if match.order}
     outputs = [Asked(source, source, name, True, turned=matched.get(source)) for source, name in pairs]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,7 +45,13 @@ ROUNDS, MOST_NODES = 8, 128
 # Sentences that people read: further parts that differ say no more about the verdict.
 MOST_HIDDEN = 8
 Result = Comparison | NotRun | None
-Unproven = tuple[list[str], list[str]]
+
+
+class Tried(NamedTuple):
+    """A sentence for each part that differs by itself, which is not proven then, and notes where not all were tried."""
+
+    unproven: list[str]
+    notes: list[str]
 
 
 @dataclass(eq=False)
@@ -80,9 +87,8 @@ class _Trial:
 Job = tuple[_Trial, Way]
 
 
-def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]) -> Unproven:
-    """Run what differs between two graphs whose outputs agree, for so many seconds of this process' time. Returns what
-    is not proven, a sentence for each part that differs by itself, and notes where not all of it was tried.
+def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]) -> Tried:
+    """Run what differs between two graphs whose outputs agree, for so many seconds of this process' time.
 
     A node that differs and decides something is tested only if these runs, or the `sets` of inputs, led to both sides
     of its decision, as far as ranges leave both open.
@@ -90,7 +96,7 @@ def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]
     assert sides.graphs is not None
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
-        return [f"the parts of both models, which could not be run by themselves: {judged.reason}"], []
+        return Tried([f"the parts of both models, which could not be run by themselves: {judged.reason}"], [])
     with ExitStack() as stack:
         reference = bench.reference.itself
         if isinstance(reference, RuntimeReference):
@@ -124,7 +130,7 @@ class _Trials:
             if node.op.rounding is Rounding.SIZES or (read and self._sizes.issuperset(read)):
                 self._sizes |= set(node.outputs)
 
-    def run(self, seconds: float, sets: Sequence[Made]) -> Unproven:
+    def run(self, seconds: float, sets: Sequence[Made]) -> Tried:
         """Try all parts, the simplest first, and ask of decisions that these did not lead to both sides of."""
         until = time.process_time() + seconds
         trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
@@ -145,7 +151,7 @@ class _Trials:
             for decisions in self._decisions for row, sight in decisions.impossible
         ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        return list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])]
+        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])])
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""

@@ -124,23 +124,14 @@ class Bench:
         return most - sum(array.nbytes for array in self.kept.values())
 
     def evaluate(
-        self, wanted: Collection[str], layers: Collection[str], *, ahead: bool = False
+        self, wanted: Collection[str], layers: Collection[str]
     ) -> tuple[dict[str, Array], list[Comparison]]:
-        """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation.
-
-        With `ahead` it gives the values that its parts will be judged by too, as many as may stay, where no layers are
-        compared, no limits are stated, and it could be asked again.
-        """
+        """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation."""
         known = self.reference.values()
-        is_ahead = ahead and not layers and not self.limits.stated
-        others = [name for name in self.layers if name not in wanted] if is_ahead else []
-        slices = self.reference.slices([*wanted, *others], self.feeds, self.room) if others else None
-        more = set(slices[0] if slices else ())
-        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers or name in more), *wanted])
+        order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
         expected: dict[str, Array] = {}
         compared: list[Comparison] = []
         for part in self._parts(list(order), layers):
-            self.kept.update({name: array for name, array in part.items() if name in more})
             expected |= {name: array for name, array in part.items() if name in wanted}
             inside = {name: array for name, array in part.items() if name in layers}
             requests = [Asked(name, name, self.layers[name]) for name in inside]
