@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,11 +81,14 @@ def pytest_runtest_teardown() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the slice of rows, and one thread for matrices in each worker of xdist: workers share the processor.
+    """Choose the slice of rows, let processes keep what they compile of the repository, which hundreds of them would
+    compile anew, and one thread for matrices in each worker of xdist: workers share the processor.
 
     The libraries read it when they are loaded: what is set here counts in the workers, which start later.
     """
     thinning.choose_slice(config)
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.getoption("numprocesses", None):
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ.setdefault(name, "1")
