@@ -107,30 +107,33 @@ class OpenSizes:
     @cached_property
     def larger(self) -> list[Shapes]:
         """Shapes for a model that does not take the usual ones: other open sizes, the second axis of states (whose
-        first is a number, that of layers or directions) taken for the batch, and first axes for steps or places.
+        first is a number, that of layers or directions) taken for the batch, and first axes for steps or places; each
+        with a batch of 1 too, which is all that a detector may take.
 
         >>> from graphir.types import DType, TensorType, parse_shape
         >>> graph = Graph("one")
         >>> _ = graph.add_input("sound", TensorType(DType.FLOAT32, parse_shape("?, ?")))
         >>> _ = graph.add_input("state", TensorType(DType.FLOAT32, parse_shape("2, ?, 128")))
         >>> OpenSizes(graph).larger[0], OpenSizes(graph).larger[-1]
-        ({'sound': (2, 64), 'state': (2, 64, 128)}, {'sound': (128, 128), 'state': (2, 128, 128)})
+        ({'sound': (1, 32), 'state': (2, 32, 128)}, {'sound': (128, 128), 'state': (2, 128, 128)})
         """
         if self.unknown:
             return []
         firsts = [shape[0] for shape in self._shapes.values() if shape and not _is_state(shape)]
         free = [name for name in self._names if name not in self._settled]
         others = [name for name in free if name not in _symbols([firsts])]
+        single = {name: 1 for name in self._batches if name in free}
         as_states = {
             name: (shape[0], firsts[0], *shape[2:]) if firsts and _is_state(shape) else shape
             for name, shape in self._shapes.items()
         }
         return self._new_ones(
-            _filled(shapes, self.numbers | sizes)
+            _filled(shapes, self.numbers | batch | sizes)
             for shapes, names, numbers in (
                 (self._shapes, others, LARGER), (as_states, others, LARGER), (self._shapes, free, LARGER[:2])
             )
             for sizes in ({}, *(dict.fromkeys(names, number) for number in numbers))
+            for batch in ({}, single)
         )  # fmt: skip
 
     def _apart(

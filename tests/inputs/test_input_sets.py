@@ -265,6 +265,14 @@ def test_sizes_that_are_not_taken_are_told(tmp_path: Path) -> None:
     assert any(note.startswith("inputs of the usual sizes are not taken: onnxruntime failed") for note in report.notes)
 
 
+def test_a_model_of_one_sample_is_fed_with_one(tmp_path: Path) -> None:
+    zeros = np.zeros((1, 64), np.float32)
+    side = Side(make("Concat", ["x", "zeros"], ["c"], axis=1), make("Relu", ["c"], ["y"]), zeros=zeros)
+    for sizes in (["N", 3], ["N", "T"], [None, 3]):
+        report = compared(side, side, {"x": (FLOAT, sizes)}, FLOAT, tmp_path)
+        assert {one.feeds["x"].partition(",")[0] for one in report.sets} == {"float32[1"}
+
+
 def test_a_size_that_the_candidate_alone_refuses_is_no_reason_for_others(tmp_path: Path) -> None:
     nearer, farther = at_a_place(20), at_a_place(200)
     with pytest.raises(VerificationError, match="onnxruntime failed to run"):
