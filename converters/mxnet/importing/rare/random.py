@@ -13,7 +13,7 @@ from graphir.graph import Value
 from graphir.ops import random as ir
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Add, Cast, Div, Log, Min, Mul, Neg, Sub
-from graphir.ops.shape import Expand, Reshape, Shape, Squeeze, Unsqueeze
+from graphir.ops.shape import Expand, Flatten, Reshape, Shape, Unsqueeze
 from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
@@ -60,28 +60,25 @@ def drawn_like(op: type[Operator], **fields: str) -> ImportFunction:
 
 
 def import_multinomial(node: ImportNode) -> Value:
-    """Classes drawn with the probabilities of each row: (N, classes) gives (N, *shape)."""
+    """Classes drawn with the probabilities of each row: (..., classes) gives (..., *shape), one row without a shape
+    (1,)."""
     attrs = node.attrs
     if attrs["get_prob"]:
         node.refuse("get_prob True; ONNX's Multinomial gives no probabilities")
     decide_numbers(node)
-    data, wanted = node.input(0), DType.of(attrs["dtype"])
+    data, wanted, shape = node.input(0), DType.of(attrs["dtype"]), tuple(attrs["shape"])
     rank = node.rank(data)
-    if rank not in (1, 2):
-        node.refuse(f"{data.type}, expected one or two axes")
-    if rank == 1:
-        data = node.step(Unsqueeze(), data, node.vector([0]))
-    chances = node.step(Log(), data)
-    result = node.step(ir.Multinomial(DType.INT32, math.prod(attrs["shape"])), chances, suffix="draw")
+    rows = data if rank == 2 else node.step(Flatten(axis=rank - 1), data, suffix="rows")
+    chances = node.step(Log(), rows)
+    result = node.step(ir.Multinomial(DType.INT32, math.prod(shape)), chances, suffix="draw")
     if wanted is not DType.INT32:
         result = node.cast(result, wanted)
-    if len(attrs["shape"]) != 1:
-        result = node.step(Reshape(), result, node.vector([-1, *attrs["shape"]]))
+    if rank == 1:
+        return node.emit(Reshape(), result, node.vector(shape or (1,)))
     if rank == 2:
-        return result
-    if not attrs["shape"]:
-        return node.emit(Reshape(), result, node.vector([1]))
-    return node.emit(Squeeze(), result, node.vector([0]))
+        return result if len(shape) == 1 else node.emit(Reshape(), result, node.vector([-1, *shape]))
+    before = node.step(Shape(end=-1), data)
+    return node.emit(Reshape(), result, node.step(Concat(axis=0), before, node.vector(shape), suffix="shape"))
 
 
 def _exponential(node: ImportNode, uniform: Value) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
 from tests.building import run_model
-from tests.equivalence.case import Case, case, data, values
+from tests.equivalence.case import Case, Input, case, data, values
 from tests.equivalence.live import Live
 from tests.requirements import needing
 
@@ -19,6 +21,19 @@ MEAN, DEVIATION = values(3.0, -1.0, name="mu"), values(0.5, 2.0, name="sigma")
 LOW, HIGH = values(-1.0, 2.0, name="low"), values(5.0, 2.5, name="high")
 RATE = values(2.0, 0.5, name="lam")
 EVEN = 6 / 12**0.5
+
+
+def chances(*shape: int) -> Input:
+    """0.2, 0.3 and 0.5 in each row."""
+    return values(*((0.2, 0.3, 0.5) * (math.prod(shape) // 3)), shape=shape)
+
+
+def certain(rank: int) -> Input:
+    """Rows of this many axes, in each of which one class is certain."""
+    sizes = (2, 3, 1, 4)[-rank:]
+    rows = np.eye(4)[np.arange(math.prod(sizes) // 4) % 3]
+    return values(*rows.ravel().tolist(), shape=sizes)
+
 
 ROWS: tuple[tuple[Case, tuple[float, ...]], ...] = (
     (case("_random_uniform", "many", low=-1.0, high=5.0, shape=MANY), (2.0, EVEN)),
@@ -33,11 +48,17 @@ ROWS: tuple[tuple[Case, tuple[float, ...]], ...] = (
     (case("_sample_uniform", "many", LOW, HIGH, shape=MANY), (2.0, EVEN, 2.25, 0.5 / 12**0.5)),
     (case("_sample_uniform", "axes", LOW, HIGH, shape=(40, 100)), (2.0, EVEN, 2.25, 0.5 / 12**0.5)),
     (case("_sample_exponential", "many", RATE, shape=MANY), (0.5, 0.5, 2.0, 2.0)),
+    (case("_sample_multinomial", "a row", chances(3), shape=MANY), (1.3, 0.61**0.5)),
+    (case("_sample_multinomial", "rows", chances(2, 3), shape=(40, 100), dtype="float32"), (1.3, 0.61**0.5) * 2),
+    (case("_sample_multinomial", "axes", chances(2, 1, 1, 3), shape=MANY), (1.3, 0.61**0.5) * 2),
+    (case("_sample_multinomial", "many rows", chances(40, 100, 3)), (1.3, 0.61**0.5)),
 )  # fmt: skip
 ALIKE = (
     case("_sample_normal", "one", values(3.0, -1.0, name="mu"), values(0.0, 0.0, name="sigma")),
     case("_sample_uniform", "one", values(3.0, shape=(1, 1), name="low"), values(3.0, shape=(1, 1), name="high")),
-)
+    *(case("_sample_multinomial", f"one, {rank} axes", certain(rank), shape=shape)
+      for rank, shape in ((1, ()), (1, (2, 3)), (2, ()), (3, (2, 1)), (4, ()))),
+)  # fmt: skip
 
 
 def run(row: Case) -> tuple[NDArray[np.generic], int]:
