@@ -128,8 +128,8 @@ _RULES: Mapping[str, Rule] = {
     "Convolution": _of_convolution,
     "Deconvolution": _of_deconvolution,
     "Embedding": lambda attrs, weight: (UNKNOWN, UNKNOWN),
-    # (O, I); data of more axes would be flattened into as many columns
-    "FullyConnected": lambda attrs, weight: (UNKNOWN, weight[1]) if len(weight) == 2 else None,
+    # (O, I); data of more axes would be flattened into as many columns. Without that any number of axes will do.
+    "FullyConnected": lambda attrs, weight: (UNKNOWN, weight[1]) if len(weight) == 2 and attrs["flatten"] else None,
     "RNN": _of_recurrence,
     # (I, O), or transposed (O, I)
     "dot": lambda attrs, weight: (UNKNOWN, weight[1 if attrs["transpose_b"] else 0])

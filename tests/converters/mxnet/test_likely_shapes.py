@@ -87,6 +87,10 @@ def test_a_doubtful_rank_is_told() -> None:
     assert text.endswith("that it has 2 axes is taken from the weight of fc")
 
 
+def test_a_layer_that_keeps_axes_says_no_rank() -> None:
+    assert opened(dense(DATA, flatten=False), w=(4, 784)).inputs[0].shape is None
+
+
 def test_a_rank_that_fails_is_given_up() -> None:
     """A pooling of the same data wants four axes, which the weight of a flattening layer cannot know."""
     pooled = node("Pooling", DATA, kernel=(2, 2), pool_type="max", name="pool")
