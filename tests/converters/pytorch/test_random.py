@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphir.decisions import DecisionKind
-from graphir.ops.random import RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike
+from graphir.ops.random import Multinomial, RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike
 from graphir.types import DType
 from tests.converters.pytorch.cases import Case, uniform
 from tests.converters.pytorch.running import need_torch, run_module
@@ -44,3 +44,25 @@ def test_distribution(row: tuple[Case, list[object], float, float, str]) -> None
     assert abs(found.std() - deviation) < bound
     assert [decision.kind for decision in graph.decisions] == [DecisionKind.RANDOM_NUMBERS]
     assert len(np.unique(found)) > 5000
+
+
+CHANCES = np.array([0.2, 0.5, 0.01, 0.29])
+SCORES = np.log(CHANCES).astype(np.float32)[None] + 7
+CLASSES = [
+    Case(Multinomial(DType.INT64, 9999), SCORES, batch=True, text=".softmax(1), 9999, replacement=True)"),
+    Case(Multinomial(DType.INT32, 1500), SCORES.repeat(7, 0).astype(np.float64), batch=True),
+    Case(Multinomial(sample_size=2), SCORES.repeat(9001, 0)),
+]
+
+
+@pytest.mark.parametrize("case", CLASSES, ids=str)
+def test_classes_are_drawn_as_often_as_their_chances_say(case: Case) -> None:
+    need_torch()
+    graph = case.graph()
+    (found,), text = run_module(graph, list(case.operands))
+    assert case.text is None or case.text in text
+    expected = graph.outputs[0].dtype
+    assert (len(found), str(found.dtype)) == (len(case.operands[0]), str(expected))
+    shares = np.bincount(found.ravel(), minlength=4) / found.size
+    assert np.all(np.abs(shares - CHANCES) <= 6 * (CHANCES * (1 - CHANCES) / found.size) ** 0.5)
+    assert [decision.kind for decision in graph.decisions] == [DecisionKind.RANDOM_NUMBERS]

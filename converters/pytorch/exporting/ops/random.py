@@ -7,11 +7,16 @@ from graphir.converters.pytorch.exporting.expression import tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.decisions import DecisionKind
 from graphir.ops import random as ir
+from graphir.types import DType
+
+
+def _decide(node: AnyNode) -> None:
+    node.decide(DecisionKind.RANDOM_NUMBERS, "PyTorch draws other random numbers, also from the same seed")
 
 
 def _drawn(node: AnyNode, function: str) -> Expr:
     """Numbers of the result's shape and dtype."""
-    node.decide(DecisionKind.RANDOM_NUMBERS, "PyTorch draws other random numbers, also from the same seed")
+    _decide(node)
     sizes = node.op.shape if isinstance(node.op, ir.RandomNormal | ir.RandomUniform) else node.sizes_of()
     dtype = dtype_text(node.result_dtype())
     return Expr(call(function, tuple_of(sizes), dtype=dtype, device=str(node.device)))
@@ -37,9 +42,20 @@ def export_uniform(node: ExportNode[ir.RandomUniform | ir.RandomUniformLike]) ->
     node.emit(numbers, keeps=True)
 
 
+def export_multinomial(node: ExportNode[ir.Multinomial]) -> None:
+    """torch.multinomial of the probabilities."""
+    _decide(node)
+    if node.op.sample_size < 1:
+        node.refuse(f"sample_size {node.op.sample_size}; torch.multinomial draws one class or more")
+    chances = call(f"{node.tensor().atom}.softmax", "1")
+    drawn = call("torch.multinomial", chances, str(node.op.sample_size), replacement="True")
+    node.emit(drawn if node.op.dtype is DType.INT64 else node.cast(drawn, node.op.dtype), keeps=True)
+
+
 EXPORTS = table(
     row(ir.RandomNormal, export_normal),
     row(ir.RandomNormalLike, export_normal),
     row(ir.RandomUniform, export_uniform),
     row(ir.RandomUniformLike, export_uniform),
+    row(ir.Multinomial, export_multinomial),
 )
