@@ -35,8 +35,9 @@ LEFT_OUT = "rows left out"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for a live framework is live, whether its file says so or not."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What asks for a live framework is live, whether its file says so or not. Rows are counted before a selection."""
+    thinning.count_rows(config, items)
     for item in items:
         if LIVE & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)

@@ -1,4 +1,4 @@
-"""Which rows run: every test and every group keeps one, the slices together are all rows, and names change nothing."""
+"""Which rows run: every table and every group keeps one, the slices together are all rows, and names change nothing."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.thinning import SLICES, count_commits, kept
+from tests.thinning import LARGE, SLICES, TURNS, USUAL, count_commits, kept, read_turns
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def rows(count: int, operators: int, mark: pytest.Mark | None = None) -> list[Any]:
+TEST = "tests/x/test_x.py::test_y"
+
+
+def rows(count: int, operators: int, mark: pytest.Mark | None = None, test: str = TEST) -> list[Any]:
     """Return rows of one test, each of an operator."""
     return [
         SimpleNamespace(
-            nodeid=f"tests/test_x.py::test_y[{index}]",
+            nodeid=f"{test}[{index}]",
             get_closest_marker={"one_of": mark}.get,
             callspec=SimpleNamespace(params={"case": SimpleNamespace(op=f"op{index % operators}")}),
         )
@@ -29,57 +34,95 @@ def rows(count: int, operators: int, mark: pytest.Mark | None = None) -> list[An
     ]
 
 
+def run_of(items: list[Any], number: int | None, turns: Mapping[str, int] | None = None, sample: int = 1) -> set[str]:
+    """Return the names of the rows that run in a slice."""
+    sizes = Counter(item.nodeid.partition("[")[0] for item in items)
+    return set(kept(items, sample, number, sizes, turns or {}))
+
+
 MARKS = {count: pytest.mark.one_of(count, by="case.op").mark for count in (2, 4, 8)}
 
 
 def test_without_a_slice_all_rows_run() -> None:
     items = rows(100, 10, MARKS[4])
-    assert set(kept(items, 1, None)) == {item.nodeid for item in items}
+    assert run_of(items, None, {TEST: 3}) == {item.nodeid for item in items}
 
 
 @pytest.mark.parametrize("number", range(1, SLICES + 1))
 def test_a_slice_has_one_row_of_each_group(number: int) -> None:
     items = rows(1000, 300, MARKS[4])
-    names = set(kept(items, 1, number))
+    names = run_of(items, number)
     assert {item.callspec.params["case"].op for item in items if item.nodeid in names} == {
         f"op{operator}" for operator in range(300)
     }
     assert 300 <= len(names) < 500
-    assert names == set(kept(rows(1000, 300, MARKS[4])[::-1], 1, number))
+    assert names == run_of(rows(1000, 300, MARKS[4])[::-1], number)
 
 
 @pytest.mark.parametrize("count", MARKS)
 def test_the_slices_are_all_rows(count: int) -> None:
     items = rows(1000, 3, MARKS[count])
-    slices = [set(kept(items, 1, number)) for number in range(1, SLICES + 1)]
+    slices = [run_of(items, number) for number in range(1, SLICES + 1)]
     assert set().union(*slices) == {item.nodeid for item in items}
     assert max(map(len, slices)) < 1.3 * len(items) / count
 
 
-@pytest.mark.parametrize("count", [2, 4, 8])
-def test_what_rotates_runs_in_one_slice_of_n(count: int) -> None:
-    mark = pytest.mark.rotates(count).mark
-    items = rows(3, 3)
-    for item in items:
-        item.get_closest_marker = {"rotates": mark}.get
-    slices = [len(list(kept(items, 1, number))) for number in range(1, SLICES + 1)]
-    assert sorted(slices) == [0] * (SLICES - SLICES // count) + [3] * (SLICES // count)
+def test_of_a_large_table_one_row_of_four_runs() -> None:
+    items = rows(LARGE, 1)
+    assert len(run_of(items, 1)) == LARGE
+    items = rows(1000, 1)
+    slices = [run_of(items, number) for number in range(1, SLICES + 1)]
+    assert max(map(len, slices)) < 1.3 * len(items) / USUAL
+    assert set().union(*slices) == {item.nodeid for item in items}
+    assert run_of(items, 1) == run_of(items, 1 + USUAL)
+
+
+def test_of_what_is_selected_the_same_rows_run() -> None:
+    items, sizes = rows(1000, 1), {TEST: 1000}
+    assert set(kept(items[:8], 1, 1, sizes, {})) <= set(kept(items, 1, 1, sizes, {}))
+
+
+@pytest.mark.parametrize("guard", ["tests/test_x.py::test_y", "tests/docs/test_pages.py::test_y"])
+def test_guards_always_run(guard: str) -> None:
+    assert len(run_of(rows(1000, 1, test=guard), 1)) == 1000
+
+
+@pytest.mark.parametrize("name", [TEST, f"{TEST}[1]"])
+def test_what_takes_turns_runs_whole_in_one_slice(name: str) -> None:
+    items = rows(3, 3, MARKS[8])
+    taking = [item.nodeid for item in items if item.nodeid.startswith(name)]
+    ran = [run_of(items, number, {name: 5}) & set(taking) for number in range(1, SLICES + 1)]
+    assert [len(names) for names in ran] == [0, 0, 0, 0, len(taking), 0, 0, 0]
+
+
+def test_turns_are_dealt_by_file_and_by_seconds() -> None:
+    lines = [f"{10 - number}.0 tests/test_{number}.py::test_x" for number in range(SLICES)]
+    turns = read_turns("\n".join([*lines, "0.5 tests/test_7.py::test_y[a row]"]))
+    assert sorted(turns.values()) == [1, 2, 3, 4, 5, 6, 7, 8, 8]
+    assert turns["tests/test_7.py::test_x"] == turns["tests/test_7.py::test_y[a row]"] == SLICES
+
+
+def test_what_takes_turns_exists() -> None:
+    names = [line.split(maxsplit=1)[1] for line in TURNS.read_text(encoding="ascii").splitlines()]
+    assert names == sorted(set(names))
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in {name.partition("::")[0] for name in names}}
+    tests = [(name, name.partition("[")[0].split("::")) for name in names]
+    assert [name for name, (file, test) in tests if f"def {test}(" not in texts[file]] == []
 
 
 def test_a_table_is_divided_by_a_divisor_of_the_slices() -> None:
     with pytest.raises(pytest.UsageError, match=r"one_of\(3\).*test_y.*divides 8"):
-        list(kept(rows(10, 2, pytest.mark.one_of(3).mark), 1, 1))
+        run_of(rows(10, 2, pytest.mark.one_of(3).mark), 1)
 
 
 def test_a_sample_keeps_one_row_of_each_test() -> None:
-    assert 200 < len(set(kept(rows(1000, 300), 4, 1))) < 300
-    assert len(set(kept(rows(3, 3), 1000, 1))) == 1
+    assert 200 < len(run_of(rows(1000, 300, pytest.mark.one_of(1).mark), 1, sample=4)) < 300
+    assert len(run_of(rows(3, 3), 1, sample=1000)) == 1
 
 
 TESTS = """
 import pytest
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("row", range(100))
 def test_rows(row): pass
 
@@ -129,7 +172,7 @@ def test_named_tests_and_full_run_all_rows(folder: Path) -> None:
 def test_what_did_not_run_is_written(folder: Path, workers: list[str]) -> None:
     printed = run(folder, "--slice", "3", *workers)
     left_out = 105 - count(printed)
-    assert f"slice 3 of 8 of the large tables; rows left out: {left_out} (--full runs all" in printed
+    assert f"slice 3 of 8 of the suite; rows left out: {left_out} (--full runs all" in printed
     assert set(re.findall(r"SKIPPED \[(\d+)\] .*: (reason \d)", printed)) == {("3", "reason 1"), ("2", "reason 3")}
     assert "left out" not in run(folder, "--full", *workers)
 

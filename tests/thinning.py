@@ -1,12 +1,15 @@
-"""Which rows of the large tables of tests run: CONTRIBUTING.md, "Rows and skips", is the page for readers.
+"""Which tests and rows run: CONTRIBUTING.md, "Rows and skips", is the page for readers.
 
-`@pytest.mark.one_of(N, by="case.op")` says that one row of N proves as much as all of them while nothing is wrong, as
+Of a test with more than LARGE rows one of four runs, as `@pytest.mark.one_of(4)` says. Another N, and groups, are what
+`@pytest.mark.one_of(N, by="case.op")` is for: one row of N proves as much as all of them while nothing is wrong, as
 long as each group keeps one: the rows that `by` gives the same value (a parameter's name, or an attribute of it). N
-divides SLICES, and which rows run rotates with the commit: the rows of SLICES slices are all rows. The same rows run
-whether a file, a folder or nothing is named, with `-k` and without. All run with `--full`, and so do the rows of a test
-that is named itself (`file.py::test`).
+divides SLICES, and which rows run rotates with the commit: the rows of SLICES slices are all rows.
 
-`@pytest.mark.rotates(N)` is for what takes seconds: all such tests of a file run in one slice of N, and in no other.
+What takes seconds takes turns: the tests and rows that `turns.txt` names run in one slice, all of a file in the same,
+because they share what is prepared, and whole. The files are spread over the slices so that each takes as long.
+
+The same rows run whether a file, a folder or nothing is named, with `-k` and without. All run with `--full`, and so do
+the rows of a test that is named itself (`file.py::test`). The guards, the tests of the repository itself, always run.
 
 `--sample N` thins every table that far, marked or not, and keeps at least one row of each test. A test that draws its
 cases, or asks others about them, does so more often with `--full` (it reads the option `FULL`).
@@ -16,7 +19,8 @@ from __future__ import annotations
 
 import subprocess
 import zlib
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,16 +30,22 @@ SAMPLE = "--sample"
 SLICE = "--slice"
 # A mark may divide its table by any divisor of this.
 SLICES = 8
+# Of how many rows on one of how many runs, where no mark says it.
+LARGE, USUAL = 16, 4
+GUARDS = ("tests/test_", "tests/docs/")
+# The seconds of processor that tests and rows take which take turns. `pytest --full --durations 0` measures them.
+TURNS = Path(__file__).with_name("turns.txt")
 LEFT_OUT = pytest.StashKey[int]()
+ROWS = pytest.StashKey[Mapping[str, int]]()
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Add --full, --slice and --sample."""
     group = parser.getgroup("rows of tests")
-    group.addoption(FULL, action="store_true", help="run every row of tests that are marked one_of(N) or rotates(N)")
+    group.addoption(FULL, action="store_true", help="run every row of every test, whosever turn it is")
     group.addoption(
         SLICE, type=int, metavar="K", choices=range(1, SLICES + 1), dest="slice",
-        help=f"run slice K of {SLICES} of those tests, not the one that follows from the number of commits",
+        help=f"run slice K of {SLICES}, not the one that follows from the number of commits",
     )  # fmt: skip
     group.addoption(
         SAMPLE, type=int, default=1, metavar="N", help="run one of N rows of every test, and at least one of each"
@@ -58,13 +68,19 @@ def count_commits(folder: Path) -> int:
     return int(run.stdout) if run.returncode == 0 else 0
 
 
+def count_rows(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Remember how many rows each test has, before anything is selected."""
+    config.stash[ROWS] = Counter(map(_test, items))
+
+
 def thin(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Remove the rows that need not run, and count them."""
     sample = config.getoption(SAMPLE)
     if sample < 1:
         raise pytest.UsageError(f"{SAMPLE} {sample}: expected 1 or more")
     number = None if config.getoption(FULL) else config.option.slice
-    stay = set(kept(items, sample, number)) | named(config, items)
+    turns = read_turns(TURNS.read_text(encoding="ascii"))
+    stay = set(kept(items, sample, number, config.stash[ROWS], turns)) | named(config, items)
     gone = [item for item in items if item.nodeid not in stay]
     config.stash[LEFT_OUT] = len(gone)
     if gone:
@@ -84,33 +100,59 @@ def named(config: pytest.Config, items: Iterable[pytest.Item]) -> set[str]:
     }
 
 
-def kept(items: Iterable[pytest.Item], sample: int, slice_number: int | None) -> Iterable[str]:
+def read_turns(text: str) -> dict[str, int]:
+    """Return the slice in which each test or row of a list runs, whose lines are seconds and a name.
+
+    All of a file run in one slice: the file that takes longest goes to the slice that has least to do, and so on.
+    """
+    files: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in text.splitlines():
+        seconds, name = line.split(maxsplit=1)
+        files[name.partition("::")[0]][name] = float(seconds)
+    busy = [0.0] * SLICES
+    turns: dict[str, int] = {}
+    for _, tests in sorted(files.items(), key=lambda item: (-sum(item[1].values()), item[0])):
+        place = busy.index(min(busy))
+        busy[place] += sum(tests.values())
+        turns |= dict.fromkeys(tests, place + 1)
+    return turns
+
+
+def kept(
+    items: Iterable[pytest.Item],
+    sample: int,
+    slice_number: int | None,
+    rows: Mapping[str, int],
+    turns: Mapping[str, int],
+) -> Iterable[str]:
     """Yield the rows that stay: those of the slice, and of a group that has none there the next ones.
 
-    Without a slice marks count for nothing.
+    `rows` says how many a test has, `turns` in which slice a test or a row runs. Without a slice neither these nor
+    marks count.
     """
     groups: dict[tuple[str, object], list[tuple[int, str]]] = {}
     for item in items:
-        if slice_number and not _has_turn(item, slice_number):
+        test, mark, count = _test(item), None, 1
+        turn = turns.get(item.nodeid, turns.get(test)) if slice_number else None
+        if turn is None and slice_number:
+            mark = item.get_closest_marker("one_of")
+            count = _count(item, mark, rows[test])
+        elif turn != slice_number:
             continue
-        mark = item.get_closest_marker("one_of") if slice_number else None
-        count = (_count(item, mark) if mark else 1) * sample
+        count *= sample
         distance = _distance(item.nodeid, slice_number or 1, count)
-        test = item.nodeid.partition("[")[0]
         if distance == 0:
             yield item.nodeid
         for key in {(test, None), (test, _subject(item, mark) if sample == 1 else None)}:
             groups.setdefault(key, []).append((distance, item.nodeid))
-    for rows in groups.values():
-        distance, name = min(rows)
+    for candidates in groups.values():
+        distance, name = min(candidates)
         if distance:
             yield name
 
 
-def _has_turn(item: pytest.Item, slice_number: int) -> bool:
-    """Return whether tests of the item's file that rotate run in the slice, or the item is none of them."""
-    mark = item.get_closest_marker("rotates")
-    return mark is None or _distance(item.nodeid.partition("::")[0], slice_number, _count(item, mark)) == 0
+def _test(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def _distance(name: str, slice_number: int, count: int) -> int:
@@ -118,11 +160,13 @@ def _distance(name: str, slice_number: int, count: int) -> int:
     return (zlib.crc32(name.encode()) - slice_number + 1) % count
 
 
-def _count(item: pytest.Item, mark: pytest.Mark) -> int:
-    """Return the N of a mark. Raise UsageError if it does not divide SLICES, so that slices would miss rows."""
+def _count(item: pytest.Item, mark: pytest.Mark | None, rows: int) -> int:
+    """Return of how many rows one runs. Raise UsageError if that does not divide SLICES: slices would miss rows."""
+    if mark is None:
+        return USUAL if rows > LARGE and not item.nodeid.startswith(GUARDS) else 1
     count: int = mark.args[0]
     if SLICES % count:
-        raise pytest.UsageError(f"{mark.name}({count}) at {item.nodeid}: expected a number that divides {SLICES}")
+        raise pytest.UsageError(f"one_of({count}) at {item.nodeid}: expected a number that divides {SLICES}")
     return count
 
 
@@ -142,8 +186,22 @@ def summary(config: pytest.Config, left_out: int) -> str:
     """Return the line for the end of a run that says which rows it left out, empty if it left out none."""
     if not left_out:
         return ""
-    which = "" if config.getoption(FULL) else f"slice {config.option.slice} of {SLICES} of the large tables; "
+    which = "" if config.getoption(FULL) else f"slice {config.option.slice} of {SLICES} of the suite; "
     return f"{which}rows left out: {left_out:,} ({FULL} runs all, {SLICE} K another slice)"
 
 
-__all__ = ["FULL", "LEFT_OUT", "SLICES", "add_options", "choose_slice", "kept", "summary", "thin"]
+__all__ = [
+    "FULL",
+    "LARGE",
+    "LEFT_OUT",
+    "SLICES",
+    "TURNS",
+    "USUAL",
+    "add_options",
+    "choose_slice",
+    "count_rows",
+    "kept",
+    "read_turns",
+    "summary",
+    "thin",
+]

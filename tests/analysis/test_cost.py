@@ -63,6 +63,7 @@ def golden(shared: Path) -> dict[str, Any]:
     return json.loads((shared / "golden" / "flops.json").read_text())["nets"]
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.live
 @pytest.mark.parametrize("name", ZOO)
 def test_golden_figures_of_the_model_zoo(shared: Path, mxnet: ModuleType, name: str) -> None:

@@ -23,7 +23,6 @@ FILES = (mxnet_rows, mxnet_body_rows, onnx_rows, onnx_constant_rows, onnx_made_r
 ROWS = tuple(row for file in FILES for row in file.ROWS)
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("attack", ROWS, ids=lambda attack: attack.name)
 def test_attack_is_harmless(attack: Attack, worker: Worker) -> None:
     judge(attack, attack.run(worker))

@@ -23,8 +23,6 @@ from graphir.converters.tensorflow.live.process import LiveTensorFlow
 from tests.requirements import missing
 from tests.tensorflow.written import write_models
 
-pytestmark = pytest.mark.rotates(4)
-
 MEMORY = 4  # GiB, of which TensorFlow takes 2 to start
 ELEMENTS = 1 << 30  # of float32: 4 GiB
 SIDE, PRODUCTS = 4096, 4000  # products of 137 GFLOP each, 550 TFLOP together

@@ -54,7 +54,6 @@ COMMANDS: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 @pytest.mark.parametrize("build", MODELS.values(), ids=MODELS.keys())
 def test_names_do_not_act(

@@ -172,7 +172,6 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.rotates(4)
 @pytest.mark.parametrize("line", LINES)
 def test_no_command_takes_a_trap(traps: Path, line: str) -> None:
     run(traps, *shlex.split(line))
@@ -222,7 +221,6 @@ LIVE = (
 
 
 @pytest.mark.live
-@pytest.mark.rotates(4)
 @pytest.mark.parametrize("own", [True, False], ids=["own", "other"])
 @pytest.mark.parametrize(("framework", "line"), LIVE, ids=[line for _, line in LIVE])
 def test_live_frameworks_take_no_trap(

@@ -111,7 +111,7 @@ def test_tables_fit_the_terminal(
     assert name in graphir(command, tmp_path / "g.graphir.json", "-v").out
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS or ["models"])
 def test_real_models(terminal: Command, shared: Path, name: str) -> None:

@@ -46,6 +46,7 @@ OVERWRITING = (
 )
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("words", OVERWRITING, ids=lambda words: "-".join(words))
 def test_no_file_of_a_command_is_overwritten(
     words: Sequence[str], folder: Path, capsys: pytest.CaptureFixture[str]

@@ -68,7 +68,6 @@ def test_parts_of_two_models(graphir: Command, digits: Path) -> None:
     assert graphir("diff", digits, digits, *SHAPE, *same[:4]).code == 4
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS or ["models"])
 def test_each_place_of_real_models(graphir: Command, shared: Path, name: str) -> None:

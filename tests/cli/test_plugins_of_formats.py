@@ -140,7 +140,6 @@ def test_a_part_of_an_onnx_file_is_verified_too(tmp_path: Path, plugin: Path, gr
 
 
 @pytest.mark.live
-@pytest.mark.rotates(4)
 def test_tensorflow_computes_what_lies_around_the_operators(tmp_path: Path, plugin: Path, graphir: Command) -> None:
     with needing("TensorFlow"):
         import_module("tensorflow")

@@ -92,7 +92,6 @@ def test_shapes_of_what_became_an_input(model: Path) -> None:
         graphir.load(model, inputs=[name], shapes={name: [3]})
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("against", ["auto", "reference"])
 def test_a_converted_part_is_held_against_the_same_part(model: Path, tmp_path: Path, against: str) -> None:
     _, first, *_, last = inner(model)

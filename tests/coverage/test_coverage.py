@@ -12,8 +12,6 @@ from tests.thinning import FULL
 from .judge import PASSES, Score, compare
 from .models import Case, shared_models, suite
 
-pytestmark = pytest.mark.rotates(8)
-
 # Shares of all values whose types are known fully, as measured, rounded down.
 LEAST = {"as declared": 0.966, "constants given": 0.993, "symbolic sizes": 0.992}
 # onnxruntime takes a computed start of a Slice to be positive, which graphir cannot know.

@@ -16,8 +16,6 @@ from tests.requirements import missing
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages that use a live framework themselves.
 LIVE = {"howto/pytorch.md": "PyTorch", "howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow"}
-# Such a page takes half a minute: the framework starts for each of its commands.
-LIVE_MARKS = (pytest.mark.live, pytest.mark.rotates(8))
 MODULES = {"PyTorch": "torch", "TensorFlow": "tensorflow"}
 # Pages whose blocks a module of tests runs by itself.
 OWN_TESTS = {"plugins.md": "tests/cli/test_plugins.py"}
@@ -34,7 +32,7 @@ def is_played(page: Path) -> bool:
 
 
 PLAYED = [
-    pytest.param(page, marks=LIVE_MARKS if name_of(page) in LIVE else (), id=name_of(page))
+    pytest.param(page, marks=pytest.mark.live if name_of(page) in LIVE else (), id=name_of(page))
     for page in PAGES
     if is_played(page)
 ]

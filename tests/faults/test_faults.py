@@ -45,7 +45,7 @@ def rewritten(network: str) -> Iterator[Acquittal]:
             yield found
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_faults_are_found_and_named(network: str) -> None:
     findings = [hold(judged(NETWORKS[network], SEED), planted) for planted in islice(planted_in(network), FAULTS_EACH)]
@@ -59,7 +59,7 @@ def test_faults_are_found_and_named(network: str) -> None:
         assert not closed, f"no gaps any more: {closed}"
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_is_not_blamed_against_itself(network: str) -> None:
     found = acquit(NETWORKS[network], REWRITES[ITSELF], SEED)
@@ -67,7 +67,7 @@ def test_a_network_is_not_blamed_against_itself(network: str) -> None:
     assert not found.blamed or found.is_known, found
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_rewrites_are_not_blamed(network: str) -> None:
     found = list(islice(rewritten(network), REWRITES_EACH))
@@ -82,7 +82,7 @@ def test_rewrites_are_not_blamed(network: str) -> None:
         assert not closed, f"no gaps any more: {closed}"
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("network, kind, seed", [
     ("quantized", "Relu6 for Relu", 3),  # rounding moves the output on another set of inputs
     ("quantized", "through float16", 4),  # and between two roundings to 8 bits

@@ -30,12 +30,14 @@ def chosen() -> list[str]:
     return [name for name in everything if name not in UNREADABLE]
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", chosen())
 def test_a_model_does_not_differ_from_itself(shared: Path, name: str) -> None:
     report = real_model(shared, name).against_itself()
     assert not report.verdict.differs, str(report)
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", chosen())
 def test_a_model_does_not_differ_from_its_conversion(shared: Path, name: str, tmp_path: Path) -> None:
     report = real_model(shared, name).against_conversion(tmp_path)

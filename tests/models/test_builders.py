@@ -37,7 +37,6 @@ CASES = [(name, size) for name in BUILDERS for size in SIZES.get(name, (224, 203
 
 
 @pytest.mark.live
-@pytest.mark.rotates(4)
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_built_network_is_keras(keras: ModuleType, name: str, size: int) -> None:
     x = image(size)
@@ -52,7 +51,6 @@ def test_the_built_network_is_keras(keras: ModuleType, name: str, size: int) -> 
 
 
 @pytest.mark.live
-@pytest.mark.rotates(4)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_built_network_runs_in_mxnet(mxnet: ModuleType, name: str) -> None:
     size = 107

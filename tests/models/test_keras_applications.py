@@ -19,8 +19,6 @@ from graphir.converters.table import fixes_of
 from tests.equivalence.live import Live
 from tests.models.keras_networks import frozen, image, keras_model
 
-pytestmark = pytest.mark.rotates(8)
-
 # Nodes that tf2onnx 1.17.0 (with TensorFlow 2.15.1, opset 18) makes of the frozen graphs, with the top at the
 # default size and of the pooled features at the odd one.
 TF2ONNX_NODES = {

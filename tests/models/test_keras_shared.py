@@ -74,6 +74,7 @@ MODELS: Mapping[str, Build] = {
 }
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("suffix", ["keras", "h5"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_layer_that_is_called_twice_has_its_weights_once(

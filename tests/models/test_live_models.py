@@ -83,7 +83,7 @@ def judge_shapes(folder: Path, data: dict[str, tuple[int, ...]], facts: dict[str
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", PLAIN)
 def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, capfd: Any) -> None:
     capture.capture(mxnet, name, tmp_path)

@@ -28,8 +28,6 @@ from tests.equivalence.live import Live, interpreter
 from tests.models.quantized import KINDS, SHAPE
 from tests.requirements import missing
 
-pytestmark = pytest.mark.rotates(8)
-
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = tuple("-".join(kind) for kind in KINDS)
 CALIBRATED = tuple(name for name in NAMES if not name.startswith("none"))

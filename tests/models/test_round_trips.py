@@ -140,7 +140,6 @@ MXNET_ROADS = {"mxnet": lambda graph: graph, "onnx": through_onnx}
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("road", MXNET_ROADS)
 @pytest.mark.parametrize("model", MODELS)
 def test_mxnet_there_and_back_computes_the_same(
@@ -172,7 +171,7 @@ def test_arguments_and_states_stay_apart(shared: Path, model: str) -> None:
     assert original == set(params)
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("model", MODELS)
 def test_mxnet_there_and_back_reads_again(shared: Path, model: str, tmp_path: Path, capfd: Any) -> None:
     inputs, expected = golden(shared / "models" / model)
@@ -202,6 +201,7 @@ def initializers(model: onnx.ModelProto) -> Arrays:
     return {name: array for name, array in held.items() if name in read_names}
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("model", ONNX)
 def test_onnx_written_again_computes_the_same(
@@ -213,7 +213,6 @@ def test_onnx_written_again_computes_the_same(
     assert worst(list(found.values()), expected) <= LIMIT
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("model", ONNX)
 def test_onnx_there_and_back_computes_the_same(
@@ -251,7 +250,6 @@ def test_onnx_weights_keep_their_names_in_mxnet(shared: Path, model: str) -> Non
 ALL = (*MODELS, *(f"onnx/{model}" for model in ONNX))
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("model", ALL)
 def test_json_in_between_changes_nothing(shared: Path, model: str, tmp_path: Path) -> None:
     family, _, name = model.partition("/")

@@ -13,8 +13,6 @@ import pytest
 import graphir
 from tests.models.set_np import OWN, ZOO
 
-pytestmark = pytest.mark.rotates(8)
-
 
 @pytest.fixture(scope="module")
 def exported(mxnet: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -65,7 +65,6 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
 WEIGHTS["deep"] = RANDOM.normal(size=(4, 8, 2, 2))
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("text, attributes", ROWS, ids=[text for text, _ in ROWS])
 def test_foreign_operators_stay_float32(tmp_path: Path, text: str, attributes: dict[str, Any], dtype: str) -> None:

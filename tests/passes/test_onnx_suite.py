@@ -23,8 +23,6 @@ from tests.contract import held
 from tests.onnx_backend import NEWEST_IR, Sample, samples, wrong
 from tests.passes.written import fold, unroll
 
-pytestmark = pytest.mark.rotates(8)
-
 PASSES: dict[str, Callable[[Graph], Outcome]] = {
     "simplify": partial(simplify, further=NO_OPS),
     "fold_constants": fold,

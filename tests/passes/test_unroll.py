@@ -133,7 +133,6 @@ def test_a_condition_that_only_the_body_states_is_a_decision() -> None:
     np.testing.assert_equal(run(to_model(graph, opset=21)), before)
 
 
-@pytest.mark.rotates(4)
 def test_a_loop_over_constants_is_computed_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
 

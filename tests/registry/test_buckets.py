@@ -88,6 +88,7 @@ def outcome(report: RegistryReport, name: str) -> ModelOutcome:
     return next(found for found in report.outcomes if found.name == name)
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_cause_has_its_bucket(report: RegistryReport, name: str) -> None:
     found = outcome(report, name)

@@ -21,8 +21,6 @@ from graphir.registry.run import WorkOptions, convert_all
 from . import zoo
 from .test_resume import stamps, tree
 
-pytestmark = pytest.mark.rotates(4)
-
 CAPS = WorkerCaps(60, 1 << 30)
 
 

@@ -134,6 +134,7 @@ HARMFUL = [
 ]
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize(("name", "files", "said", "error"), HARMFUL, ids=[case[0] for case in HARMFUL])
 def test_a_harmful_archive(
     name: str, files: dict[str, bytes], said: str, error: type[GraphirError], tmp_path: Path

@@ -101,7 +101,6 @@ def test_a_shape_for_an_inner_node_names_the_option() -> None:
 
 
 @pytest.mark.live
-@pytest.mark.rotates(4)
 @pytest.mark.usefixtures("live_tensorflow")
 @pytest.mark.parametrize(
     ("chosen", "code"),

@@ -52,7 +52,6 @@ def find_differences(path: Path, graph: Graph) -> dict[str, object]:
     return differences | dict.fromkeys(expected, "no output")
 
 
-@pytest.mark.one_of(4, by="version")
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_operators_in_bodies_equal_tensorflow(models: Path, version: str, body: str) -> None:

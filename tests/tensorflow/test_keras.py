@@ -27,7 +27,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_models(WRITER, tmp_path_factory.mktemp("keras"))
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_converted_model_equals_keras(models: Path, tmp_path: Path, name: str) -> None:
     report = graphir.convert(models / name, tmp_path / "model.onnx", verify=True, against="live")

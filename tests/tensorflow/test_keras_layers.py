@@ -144,14 +144,12 @@ def _inside(value: Any) -> frozenset[str]:
     return frozenset().union(*map(_inside, value)) if isinstance(value, list) else frozenset()
 
 
-@pytest.mark.rotates(8)
 def test_every_layer_has_a_model(folders: Folders) -> None:
     folder = folder_of(folders, "keras")
     held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of("keras")))
     assert set(LAYERS) - held == ONLY_2
 
 
-@pytest.mark.rotates(8)
 @pytest.mark.parametrize("module", MODULES)
 def test_every_operation_has_a_model(folders: Folders, module: str) -> None:
     folder = folder_of(folders, module)

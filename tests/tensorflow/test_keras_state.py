@@ -39,7 +39,6 @@ def file_of(models: Path, name: str) -> Path:
     return models / name
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", FILES)
 def test_three_steps_equal_keras(models: Path, name: str) -> None:
     graph = graphir.load(file_of(models, name))

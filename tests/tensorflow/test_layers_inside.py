@@ -10,7 +10,7 @@ import graphir
 from graphir.verification.verdict import Verdict
 from tests.tensorflow.written import write_models
 
-pytestmark = [pytest.mark.live, pytest.mark.rotates(4)]
+pytestmark = pytest.mark.live
 
 WRITER = Path(__file__).with_name("layered_models.py")
 

@@ -33,6 +33,7 @@ OPEN: dict[str, dict[str, tuple[int | str, ...]]] = {
 }
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("open_sizes", [False, True], ids=["fixed", "open"])
 @pytest.mark.parametrize(("name", "most"), MODELS)
 def test_model_equals_its_golden(

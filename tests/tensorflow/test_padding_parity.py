@@ -122,7 +122,6 @@ def imported(case: Mapping[str, Any]) -> tuple[object, ...]:
     return list(graph.outputs[0].shape or ()), [list(pair) for pair in pads[-rank:]], list(extra[-rank:])
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("piece", pieces())
 def test_golden_shapes_and_pads_through_the_importer(piece: str) -> None:
     cases = some(piece)

@@ -63,7 +63,6 @@ def recorded(models: Path, name: str) -> Any:
     return np.load(models / f"{name.removesuffix('.pb')}.npz")
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", STATES)
 def test_three_steps_equal_tensorflow(models: Path, name: str, tmp_path: Path) -> None:
     """The file that was written, run by onnxruntime with the state carried over."""

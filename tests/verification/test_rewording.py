@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import onnx
-import pytest
 
 from tests.faults.effect import judged
 from tests.faults.harmless import REWRITES
@@ -16,8 +15,6 @@ from tests.faults.judge import generator_of, plant
 from tests.faults.kinds import FAULTS
 from tests.faults.networks import NETWORKS
 from tests.verification.reworded import outcomes
-
-pytestmark = pytest.mark.rotates(4)
 
 PLANTED = [
     ("mlp", "a channel scaled by 1.01"),  # broken, with a cause

@@ -198,7 +198,7 @@ def verified(pair: Pair, folder: Path) -> graphir.VerificationReport:
     return graphir.verify(*paths)
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("pair", DIFFERING.values(), ids=DIFFERING)
 def test_what_differs_is_not_equal(pair: Pair, tmp_path: Path) -> None:
     report = verified(pair, tmp_path)

@@ -352,6 +352,7 @@ def test_nothing_is_left_behind(checkpoint: Path, converted: Path, tmp_path_fact
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("size", [("N", 3, 8, 8), (None, 3, None, 8), (1, 3, 8, 8)])
 @pytest.mark.parametrize("kind", ["checkpoint", "file", "graph"])
 def test_open_sizes_are_those_of_the_other_model(

@@ -79,7 +79,6 @@ def test_reference_computes_the_same(row: Row) -> None:
     check_reference(row)
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("row", [row for row in ROWS if row.computes], ids=lambda row: row.label)
 def test_operators_that_are_written(row: Row) -> None:
     assert set(row.computes) <= set(written(row).operators)

@@ -13,8 +13,6 @@ from tests.onnx_backend import Sample, samples
 from tests.onnx_backend_mxnet import TABLE, Outcome, Written, attempt, follow, in_live_mxnet, read_again
 from tests.requirements import missing, needing
 
-pytestmark = pytest.mark.rotates(8)
-
 PARTS = 4
 LOST_ON_THE_WAY_BACK = re.compile(
     r"test_bernoulli"  # random numbers, which onnxruntime draws for itself

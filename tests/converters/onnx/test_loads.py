@@ -94,7 +94,6 @@ def test_loads_in_old_releases(python: str) -> None:
 DEFAULTS = [sample for sample in SAMPLES if sample.opset is None]
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("sample", DEFAULTS, ids=str)
 def test_default_files_fit_every_release_of_the_table(sample: Sample) -> None:
     """The same without old onnxruntimes: each node of a default file has a kernel in every release that is to open it,

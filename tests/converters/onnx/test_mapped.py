@@ -40,7 +40,7 @@ def saved(model: onnx.ModelProto, path: Path) -> Path:
     return path
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", ["model.onnx", "a b.onnx", "gewicht-\u00e9\u4e2d.onnx", "a:b.onnx", "noend"])
 @pytest.mark.parametrize("pad", range(4))
 def test_one_copy_wherever_it_lies(name: str, pad: int, tmp_path: Path) -> None:

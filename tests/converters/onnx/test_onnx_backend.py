@@ -6,8 +6,6 @@ import pytest
 
 from tests.onnx_backend import KINDS, Outcome, judge, provide_locale, samples
 
-pytestmark = pytest.mark.rotates(8)
-
 # What onnxruntime 1.31 gets right of onnx 1.23 as it is, what it runs with other numbers than the suite states, and at
 # least how many more it gets right when they are written at an opset that it knows; of how many of the rest at least
 # onnx's reference finds the numbers unchanged.

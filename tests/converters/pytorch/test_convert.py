@@ -44,7 +44,6 @@ def test_a_person_could_have_written_it(written: Path) -> None:
     assert len(text.splitlines()) < 50
 
 
-@pytest.mark.rotates(8)
 def test_ruff_and_mypy_have_nothing_to_say(written: Path) -> None:
     for words in (["ruff", "check", "--isolated"], ["ruff", "format", "--isolated", "--check"], ["mypy", "--strict"]):
         command = [sys.executable, "-m", *words, written.name]

@@ -54,7 +54,7 @@ def test_functions_over_data_are_named(case: Case) -> None:
     assert followed == (NOTE not in text), text
 
 
-@pytest.mark.parametrize("name", ["digits", pytest.param("resnet50", marks=pytest.mark.rotates(4))])
+@pytest.mark.parametrize("name", ["digits", "resnet50"])
 def test_compiled(name: str) -> None:
     """torch.compile gives what the module gives, for two batches."""
     need_torch()

@@ -74,7 +74,6 @@ def test_what_has_no_channels_last_stays(tmp_path: Path, capsys: pytest.CaptureF
         graphir.convert(DIGITS, tmp_path / "c.py", layout="NHWC")
 
 
-@pytest.mark.rotates(8)
 def test_resnet50_of_keras(tmp_path: Path) -> None:
     text = written(RESNET, tmp_path)
     assert "permute" not in text

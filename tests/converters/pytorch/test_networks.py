@@ -42,7 +42,6 @@ def loaded(path: Path) -> Graph:
     return graph
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
 def test_a_network_gives_what_onnxruntime_gives_for_every_batch(make: Callable[[], Graph], tmp_path: Path) -> None:
     need_torch()
@@ -102,6 +101,7 @@ def test_a_resnet_is_a_page_with_one_block() -> None:
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("path", sorted(LIGHT.glob("*.onnx")), ids=lambda path: path.stem)
 def test_networks_whose_weights_are_computed(path: Path, tmp_path: Path) -> None:
     """onnx's light models fill their weights in the graph: hundreds of values that are made before they are read."""

@@ -21,6 +21,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_module_gives_what_mxnet_gives(mxnet: ModuleType, name: str, tmp_path: Path) -> None:
     need_torch()

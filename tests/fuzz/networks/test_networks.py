@@ -38,7 +38,6 @@ def accepted() -> list[bool]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("index", range(CASES))
 def test_all_roads_agree(index: int, live: LiveNetworks, accepted: list[bool]) -> None:
     drawn = draw(SEED, index)

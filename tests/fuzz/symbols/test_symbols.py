@@ -33,7 +33,6 @@ def live() -> Iterator[LiveMXNet]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("index", range(CASES))
 def test_all_roads_agree(index: int, live: LiveMXNet) -> None:
     drawn = draw(SEED, index)

@@ -41,7 +41,7 @@ def check(
     return verify(first, second, **options)
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("per_layer", [False, True], ids=["searched", "all layers"])
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_are_named(name: str, per_layer: bool, tmp_path: Path) -> None:

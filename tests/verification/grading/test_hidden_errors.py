@@ -164,7 +164,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("numb", [False, True])
 @pytest.mark.parametrize("change", BROKEN, ids=lambda change: getattr(change.get("weight"), "__name__", str(change)))
 def test_a_small_fault_is_no_noise(change: dict[str, Any], numb: bool) -> None:

@@ -123,7 +123,6 @@ CASES: dict[str, tuple[Side, Types, int, list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", CASES)
 def test_what_was_reached(name: str, tmp_path: Path) -> None:
     side, inputs, element, lines = CASES[name]

@@ -110,7 +110,6 @@ def peak_above_imports(*arguments: object, code: str = PEAK) -> tuple[int, Any]:
     return max(held) - floor, found
 
 
-@pytest.mark.rotates(8)
 @LINUX
 def test_the_budget_holds(pair: tuple[Path, Path]) -> None:
     """All layers of one model are four times the budget."""
@@ -142,7 +141,6 @@ print(len(coverage(candidate, [lambda: feeds])), flush=True); sys.stdin.readline
     assert peak < WEIGHTS + 6 * VALUE
 
 
-@pytest.mark.rotates(8)
 def test_a_small_budget_changes_no_result(pair: tuple[Path, Path]) -> None:
     small, large = (
         verify(*pair, per_layer=True, feeds="normal", comparison=ComparisonOptions(memory_budget=size))

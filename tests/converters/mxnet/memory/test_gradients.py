@@ -47,7 +47,6 @@ def own_plans(texts: list[str], shapes: dict[str, Any]) -> list[list[Any]]:
     return found
 
 
-@pytest.mark.one_of(8)
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
 def test_as_mxnet(case: Case, theirs: Any) -> None:
     held = theirs[case.name]

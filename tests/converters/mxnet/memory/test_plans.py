@@ -18,7 +18,7 @@ from graphir.converters.mxnet.memory.thresholds import Walk, search
 from tests.converters.mxnet.memory.golden import NAMES, planned
 from tests.models.nets_memory import preactivated_small
 
-pytestmark = [pytest.mark.live, pytest.mark.rotates(4)]
+pytestmark = pytest.mark.live
 # Plans of large networks take a minute each; GRAPHIR_ALL_PLANS=1 makes them all.
 ALL = os.environ.get("GRAPHIR_ALL_PLANS") == "1"
 SEARCHED = NAMES if ALL else ("mlp12_b4096", "lstm_seq10", "resnet18_b32")

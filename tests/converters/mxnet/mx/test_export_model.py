@@ -68,7 +68,6 @@ def exported(probe: Probe, mxnet: ModuleType, path: Path, **options: Any) -> tup
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize(
     ("probe", "dynamic"),
     [

@@ -134,14 +134,12 @@ def shapes(library: Any, seed: int) -> Any:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_composition(seed: int, mxnet: ModuleType) -> None:
     assert answers(mx, seed) == answers(mxnet, seed)
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_shapes(seed: int, mxnet: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     ours, live = shapes(mx, seed), shapes(mxnet, seed)

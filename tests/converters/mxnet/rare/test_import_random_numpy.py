@@ -141,7 +141,6 @@ def columns(array: NDArray[np.generic], row: Case) -> NDArray[np.generic]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("row, expected", ROWS, ids=[row.name for row, _ in ROWS])
 def test_onnxruntime_draws_as_mxnet_does(row: Case, expected: tuple[float, ...], live: Live) -> None:
     found, decisions = run(row)

@@ -54,7 +54,6 @@ def assert_same(found: NDArray[Any], wanted: NDArray[Any]) -> None:
     np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), rtol=0, atol=limit)
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", SYMBOLS)
 def test_operator_through_onnx(name: str) -> None:
     inputs, wanted = arrays(name)
@@ -67,7 +66,6 @@ def test_operator_through_onnx(name: str) -> None:
         assert_same(found, expected)
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", SYMBOLS)
 def test_operator_by_the_reference(name: str) -> None:
     inputs, wanted = arrays(name)
