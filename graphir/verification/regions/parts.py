@@ -23,6 +23,7 @@ from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import GradingLimits
 from graphir.verification.numbers.local import BESIDE_ONE
+from graphir.verification.running.bench import PLACE
 from graphir.verification.running.layouts import fitted_feeds, order_inside
 
 if TYPE_CHECKING:
@@ -211,21 +212,27 @@ def unmoved(array: Array, *values: Value) -> Floor:
     no moved input shows.
 
     A sigmoid has units in the last place of 1. A softmax adds up its terms; one after the other, each loses half a unit
-    in the last place of the sum, always in the same direction where they are about alike. What only moves elements, as
-    a Reshape behind it, gives them with what they lost.
+    in the last place of the sum, always in the same direction where they are about alike. A resize reads at places,
+    which are rounded as the farthest one is. What only moves elements, as a Reshape behind it, gives them with what
+    they lost.
     """
-    is_sigmoid, terms = False, 0
+    is_sigmoid, lost = False, 0.0
     for value in values:
         source = value
         while source.producer is not None and source.producer.op.rounding in MOVING and source.producer.inputs[0]:
             source = source.producer.inputs[0]
-        operator = None if source.producer is None else source.producer.op
+        node = source.producer
+        operator = None if node is None else node.op
         is_sigmoid = is_sigmoid or isinstance(operator, Sigmoid)
         shape = array.shape if source is value else source.shape or ()
         if isinstance(operator, Softmax | LogSoftmax) and -len(shape) <= operator.axis < len(shape):
             size = shape[operator.axis]
-            terms = max(terms, size if isinstance(size, int) else 0)
-    return Floor(terms * LOST_BY_ADDING / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
+            lost = max(lost, size * LOST_BY_ADDING if isinstance(size, int) else 0.0)
+        elif node is not None and node.op.rounding is Rounding.PLACES:
+            read = node.inputs[0].shape if node.inputs[0] is not None else None
+            sizes = [size for size in (*shape[2:], *(read or ())[2:]) if isinstance(size, int)]
+            lost = max(lost, max(sizes, default=0) * PLACE)
+    return Floor(lost / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
 
 
 TIES = "other indices of equal numbers: an operator that orders has several right results"

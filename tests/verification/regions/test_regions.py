@@ -228,3 +228,25 @@ def test_a_scatter_that_adds_in_another_order_is_no_cause(tmp_path: Path) -> Non
     second = model(f"{halves} {rest}", header, **given, **parts, v=weight * np.float32(1.01))
     report = verified(tmp_path, first, second)
     assert [cause.name for cause in report.causes] == ["o"]
+
+
+def resized(mode: str, size: int = 481, result: int = 240) -> Any:
+    """An image that is resized by onnxruntime in a `mode`, or by a product with weights computed in float64, and
+    convolved."""
+    header = f"float[1, 1, {size}, {size}] x) => (float[1, 4, {result - 2}, {result - 2}] y"
+    kernel = np.random.Generator(np.random.PCG64(1)).standard_normal((4, 1, 3, 3)).astype(np.float32)
+    if mode:
+        body = f'r = Resize<mode = "linear", coordinate_transformation_mode = "{mode}">(x, , , sizes) y = Conv(r, k)'
+        return model(body, header, k=kernel, sizes=np.array([1, 1, result, result]))
+    places = np.arange(result) * (size - 1) / (result - 1)
+    weights = np.maximum(1 - np.abs(places[:, None] - np.arange(size)), 0).astype(np.float32)
+    body = "r = MatMul(m, x) s = MatMul(r, n) y = Conv(s, k)"
+    return model(body, header, k=kernel, m=weights, n=weights.T.copy())
+
+
+def test_places_that_a_resize_rounds_are_no_cause(tmp_path: Path) -> None:
+    for first, second in ((resized(""), resized("align_corners")), (resized("align_corners"), resized(""))):
+        report = verified(tmp_path, first, second)
+        assert report.verdict is Verdict.NOISE, str(report)
+        assert report.outputs[0].relative > NOISE_LEAST
+    assert verified(tmp_path, resized(""), resized("half_pixel")).verdict is Verdict.BROKEN
