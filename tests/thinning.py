@@ -5,8 +5,8 @@ Of a test with more than LARGE rows one of four runs, as `@pytest.mark.one_of(4)
 long as each group keeps one: the rows that `by` gives the same value (a parameter's name, or an attribute of it). N
 divides SLICES, and which rows run rotates with the commit: the rows of SLICES slices are all rows.
 
-What takes seconds takes turns: the tests and rows that `turns.txt` names run in one slice, all of a file in the same,
-because they share what is prepared, and whole. The files are spread over the slices so that each takes as long.
+What takes seconds takes turns: the files, tests and rows that `turns.txt` names run in one slice, whole, and all of a
+file in the same, because they share what is prepared. The files are dealt to the slices so that each takes as long.
 
 The same rows run whether a file, a folder or nothing is named, with `-k` and without. All run with `--full`, and so do
 the rows of a test that is named itself (`file.py::test`). The guards, the tests of the repository itself, always run.
@@ -33,7 +33,7 @@ SLICES = 8
 # Of how many rows on one of how many runs, where no mark says it.
 LARGE, USUAL = 16, 4
 GUARDS = ("tests/test_", "tests/docs/")
-# The seconds of processor that tests and rows take which take turns. `pytest --full --durations 0` measures them.
+# The seconds of processor of files, tests and rows that take turns. `pytest --full --durations 0` measures them.
 TURNS = Path(__file__).with_name("turns.txt")
 LEFT_OUT = pytest.StashKey[int]()
 ROWS = pytest.StashKey[Mapping[str, int]]()
@@ -101,7 +101,7 @@ def named(config: pytest.Config, items: Iterable[pytest.Item]) -> set[str]:
 
 
 def read_turns(text: str) -> dict[str, int]:
-    """Return the slice in which each test or row of a list runs, whose lines are seconds and a name.
+    """Return the slice in which each file, test or row of a list runs, whose lines are seconds and a name.
 
     All of a file run in one slice: the file that takes longest goes to the slice that has least to do, and so on.
     """
@@ -127,13 +127,14 @@ def kept(
 ) -> Iterable[str]:
     """Yield the rows that stay: those of the slice, and of a group that has none there the next ones.
 
-    `rows` says how many a test has, `turns` in which slice a test or a row runs. Without a slice neither these nor
-    marks count.
+    `rows` says how many a test has, `turns` in which slice a file, a test or a row runs. Without a slice neither they
+    nor marks count.
     """
     groups: dict[tuple[str, object], list[tuple[int, str]]] = {}
     for item in items:
         test, mark, count = _test(item), None, 1
-        turn = turns.get(item.nodeid, turns.get(test)) if slice_number else None
+        names = (item.nodeid, test, test.partition("::")[0]) if slice_number else ()
+        turn = next((turns[name] for name in names if name in turns), None)
         if turn is None and slice_number:
             mark = item.get_closest_marker("one_of")
             count = _count(item, mark, rows[test])

@@ -54,6 +54,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_of(8, by="case.name")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case.key))
 def test_work_grows_with_length(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
