@@ -7,14 +7,13 @@ apart at their ends is the rounding of the regions before, which a threshold, a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from graphir.arrays import Array
-from graphir.graph import Value
-from graphir.ops.traits import DecisionTrait
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
+from graphir.verification.regions.choices import compare_given_choices
 from graphir.verification.regions.judge import Judgement, Regions, judge
 from graphir.verification.regions.parts import NotRun
 from graphir.verification.running.bench import Asked, Bench
@@ -44,16 +43,25 @@ def grade_by_regions(
     """Return the comparisons, those that differ as rounding where the candidate's regions agree. `runs` are the
     reference's values and the candidate's.
 
-    Regions run without onnxruntime's optimisations: a difference that these alone make stays one, unless numbers decide
-    it that they change by rounding only. So does that of random values, and any where a region could not be run. How
-    far the candidate is from the reference without optimisations is the floor of how far it may be with them. Behind a
-    coarse type an output passes where its own region agrees and what this region reads passes too.
+    What differs because numbers chose otherwise agrees where the candidate is given the reference's choices. Else each
+    region is asked. These run without onnxruntime's optimisations: a difference that optimisations alone make stays
+    one. So does that of random values, and any where a region could not be run. How far the candidate is from the
+    reference without optimisations is the floor of how far it may be with them. Behind a coarse type an output passes
+    where its own region agrees and what this region reads passes too.
     """
     by_title = {value.title: value for value in asked}
     differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
     is_random = any(result.is_random for result in differing)
     if not differing or is_random or sides is None or sides.graphs is None or bench.limits.stated:
         return list(compared)
+    if can_judge(bench, sides):
+        if "given" not in bench.judged:  # asked once of each set of inputs
+            by_choices = [by_title[result.name] for result in differing]
+            bench.judged["given"] = compare_given_choices(bench, sides, by_choices)
+        given = bench.judged["given"]
+        if not isinstance(given, NotRun):
+            note = f"rounding turns what is chosen on the way: given the reference's choices {len(given)} values agree"
+            return _as_rounding(compared, {result.name for result in differing}, note)
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
         # What rounding moves too far is not proven then.
@@ -80,15 +88,16 @@ def grade_by_regions(
         count = len(judgement.alone) - len(judgement.hidden)
         note = f"rounding on the way: each of {count} parts gives the reference's result for its own numbers"
         unoptimised = regions.unoptimised([one.name for one in ends if one.name in runs[1]])
-        twin = replace(bench, candidate=bench.candidate.twin, passing=True)  # it gives inner values with optimisations
-        titles = {
-            one.title for one in ends
-            if _is_as_far(bench, one, runs, unoptimised) or _passes_before(twin, regions, one, decided=True)
-        }  # fmt: skip
+        titles = {one.title for one in ends if _is_as_far(bench, one, runs, unoptimised)}
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
         passing = {one.name for one in judgement.alone.values() if one.verdict.passes}
         titles = {one.title for one in ends if one.source in passing and _passes_before(bench, regions, one)}
+    return _as_rounding(compared, titles, note)
+
+
+def _as_rounding(compared: Sequence[Comparison], titles: Collection[str], note: str) -> list[Comparison]:
+    """Return the comparisons, those of these titles as rounding."""
     return [
         replace(
             result, limit=max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit,
@@ -154,15 +163,10 @@ def _is_as_far(bench: Bench, output: Asked, runs: tuple[Results, Results], unopt
     return verdict.passes or verdict is Verdict.NOT_DETERMINISTIC
 
 
-def _passes_before(bench: Bench, regions: Regions, output: Asked, *, decided: bool = False) -> bool:
-    """Return whether what the region of an output reads passes end to end; of one that is `decided` by nodes whose
-    results jump, what these read."""
-    known, refused = regions.known, set[Value]()
-    while (segment := regions.segment(known.values[output.source], refused)) is not None and segment.inner:
-        _, before = bench.evaluate((), [known.names[edge] for edge in segment.inner])
-        differing = {known.values[result.name] for result in before if not result.verdict.passes}
-        if not (differing and decided):
-            jumps = any(node.op.decides >= DecisionTrait.STEPS for node in segment.nodes[1])
-            return not differing and (jumps or not decided)
-        refused |= differing
-    return False
+def _passes_before(bench: Bench, regions: Regions, output: Asked) -> bool:
+    """Return whether what the region of an output reads passes end to end."""
+    segment = regions.segment(regions.known.values[output.source])
+    if segment is None or not segment.inner:
+        return False
+    _, before = bench.evaluate((), [regions.known.names[edge] for edge in segment.inner])
+    return all(result.verdict.passes for result in before)

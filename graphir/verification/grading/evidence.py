@@ -148,7 +148,7 @@ def gather_evidence(
         return Weighed(Evidence())
     outputs, heads = asked
     expected, results = runs
-    doubts = _doubts(bench, outputs, expected, _reacting(bench, outputs, results, graded), graded)
+    doubts = _doubts(bench, outputs, expected, _reacting(bench, asked, results, graded), graded)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
     stirred = bench.reacting_to_large_change({name: results[name] for name in numb})
@@ -163,24 +163,29 @@ def gather_evidence(
 
 
 def _reacting(
-    bench: Bench, outputs: Sequence[Asked], results: Mapping[str, Array], graded: Sequence[Comparison]
-) -> set[str]:
-    """Return those of the candidate's outputs that rounding changes: by more than one operator rounds, where they pass
-    so far from the reference or from a run without optimisations, else at all in a run on moved feeds. Those that come
-    through a coarse type are moved by its step. Where weights are moved with the feeds that is seen in runs that are
-    made where results differ."""
-    plain, least = {**results, **bench.judged.get("unoptimised", {})}, bench.limits.rounding(bench.limits.coarsest)
+    bench: Bench, asked: tuple[Sequence[Asked], Sequence[Asked]], results: Mapping[str, Array],
+    graded: Sequence[Comparison],
+) -> set[str]:  # fmt: skip
+    """Return those of the candidate's outputs that rounding changes: by more than one operator rounds, themselves or a
+    compared value before them, where they pass so far from the reference, or from a run without optimisations or with
+    the reference's choices, else at all in a run on moved feeds. Those that come through a coarse type are moved by its
+    step. Where weights are moved with the feeds that is seen in runs that are made where results differ."""
+    outputs, heads = asked
+    plain = {**results, **bench.judged.get("unoptimised", {}), **bench.judged.get("given choices", {})}
+    least = bench.limits.rounding(bench.limits.coarsest)
     apart = {result.name for result in graded if result.relative > least}
-    changed = {
-        one.name for one in outputs
-        if one.title in apart or relative_change(results[one.name], plain[one.name]) > least
-    }  # fmt: skip
-    left = [one for one in outputs if one.name not in changed]
+    changed = {one.name for one in (*outputs, *heads) if one.title in apart} | {
+        one.name for one in outputs if relative_change(results[one.name], plain[one.name]) > least
+    }
+    known = _known(bench, changed) if changed else ()
+    left = [one for one in outputs if one.name not in changed
+            and not _reaches(bench.candidate.structure, one.name, changed, known)]  # fmt: skip
     moved: dict[str, Array] = {}
     for coarse in () if bench.rounding.moves_weights else (False, True):
         names = [one.name for one in left if (bench.limits.step_of(one.source) > 0) == coarse]
         moved |= bench.rounding.first(names, coarse=coarse) if names else {}
-    return changed | (bench.reacting({one.name: results[one.name] for one in left}, moved) if left else set())
+    still = bench.reacting({one.name: results[one.name] for one in left}, moved) if left else set()
+    return {one.name for one in outputs if one not in left} | still
 
 
 def plain_evidence(
@@ -243,10 +248,15 @@ def _shown(
         return set()
     names = list(dict.fromkeys(one.name for one in compared))
     reacting = bench.reacting_layers(names)
-    known = bench.candidate.structure.with_siblings({*bench.layers.values(), *names})
-    if bench.made_of:  # an operator of the source may be several here, whose values the source has no names for
-        known |= bench.candidate.structure.producers.keys()
+    known = _known(bench, names)
     return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
+
+
+def _known(bench: Bench, names: Collection[str]) -> set[str]:
+    """Return the candidate's values that a way back from an output may lead through to these."""
+    known = bench.candidate.structure.with_siblings({*bench.layers.values(), *names})
+    # An operator of the source may be several here, whose values the source has no names for.
+    return known | bench.candidate.structure.producers.keys() if bench.made_of else known
 
 
 def _reaches(structure: Structure, output: str, wanted: Collection[str], known: Collection[str]) -> bool:

@@ -112,13 +112,16 @@ Results = dict[str, Array]
 
 
 class CutCandidate:
-    """Runs parts of a model between values that are fed and values that are wanted, without optimisations.
+    """Runs parts of a model between values that are fed and values that are wanted, without optimisations unless these
+    are asked for.
 
     Of the nodes whose first results are `watched`, `reached` are the sides of decisions that the last run led to.
     """
 
-    def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array]) -> None:
-        self._candidate, self._graph, self._feeds = candidate, graph, feeds
+    def __init__(
+        self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array], *, optimize: bool = False
+    ) -> None:
+        self._candidate, self._graph, self._feeds, self._optimize = candidate, graph, feeds, optimize
         self._last: tuple[bytes, OnnxSession] | None = None
         self.watched: AbstractSet[str] = frozenset()
         self.reached: set[tuple[str, str]] = set()
@@ -166,7 +169,7 @@ class CutCandidate:
         probes = Probes(model.graph, guarded=True, results=self.watched)
         message = model.SerializeToString() + probes.addition()
         if self._last is None or self._last[0] != message:
-            self._last = message, self._candidate.started_part(message)
+            self._last = message, self._candidate.started_part(message, optimize=self._optimize)
         session = self._last[1]
         given = fitted_feeds(self._candidate.fitting, self._feeds if feeds is None else feeds)
         inputs = {name: given[name] for name in session.inputs if name in given}

@@ -353,9 +353,9 @@ class OnnxCandidate:
         model = self._model_with(b"")
         return model if isinstance(model, bytes) else model.read_bytes()
 
-    def started_part(self, message: bytes) -> OnnxSession:
-        """Return a session without optimisations on a part of the model."""
-        return self._start_session(message, lean=True)
+    def started_part(self, message: bytes, *, optimize: bool = False) -> OnnxSession:
+        """Return a session on a part of the model, without optimisations unless these are asked for."""
+        return self._start_session(message, lean=not optimize)
 
     def _model_with(self, addition: bytes) -> bytes | Path:
         if self._mapped is not None:

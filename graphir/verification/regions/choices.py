@@ -1,0 +1,87 @@
+"""The candidate as it runs, with onnxruntime's optimisations, on the reference's numbers only where numbers choose.
+
+Two models that compute the same are apart at their ends where rounding turns a choice: of two boxes whose scores are
+next to equal another one stays. Given the reference's numbers before and behind each choice, what is left are chains
+of layers, and these give the reference's results as any network without choices does: by one run, with all that
+onnxruntime fuses between choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.analysis.channels import channel_order, known_order
+from graphir.errors import GraphirError
+from graphir.graph import Node, Value
+from graphir.ops.traits import DecisionTrait, Rounding
+from graphir.types import TensorType
+from graphir.verification.numbers.compare import Comparison
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.running.slices import HELD_OF_EACH
+from graphir.verification.verdict import Verdict
+
+from .known import known_values
+from .parts import CutCandidate, NotRun, Walks, compared_inside, is_size, typed, unmoved
+
+
+def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) -> dict[Value, Comparison] | NotRun:
+    """Return the comparisons of what stands around choices, and of the values that are asked for, all of which pass;
+    else why that shows nothing."""
+    assert sides.graphs is not None
+    known, graphs = known_values(bench, sides), sides.graphs
+    ends = {known.values[one.source]: one.name for one in asked if one.source in known.values}
+    made = bench.candidate.structure.producers
+    names = {value: name for value, source in known.names.items() if (name := bench.layers[source]) in made}
+    pairs = {
+        value: other for value, other in known.pairs.items() if value in names and not is_size(other)
+        and isinstance(other.type, TensorType) and (value in ends or (
+            known.names[value] not in known.large and known_order(value.shape, other.shape) is not None
+        ))
+    }  # fmt: skip
+    partners = {other: value for value, other in pairs.items()}
+    walks = Walks(graphs[0]), Walks(graphs[1])
+    borders: set[Value] = set()
+    for value, other in pairs.items():
+        ours, left = walks[0].region(value, pairs.__contains__)
+        theirs, right = walks[1].region(other, partners.__contains__)
+        if any(map(_chooses, (*left, *right))):
+            borders |= {value, *(pairs.keys() & ours), *(partners[edge] for edge in partners.keys() & theirs)}
+    if not borders or len(ends) < len(asked) or any(names.get(end) != name for end, name in ends.items()):
+        return NotRun("nothing is chosen, or an output has no counterpart")
+    arrays = known.expected(value for value in pairs if value in borders or value in ends)
+    # A name of the reference may be that of several values: one of another shape is no border.
+    arrays = {value: array for value, array in arrays.items()
+              if value in ends or known_order(array.shape, pairs[value].shape) is not None}  # fmt: skip
+    if HELD_OF_EACH * sum(array.nbytes for array in arrays.values()) > bench.candidate.memory:
+        return NotRun("there is no room for what stands around choices")
+    borders = {value for value in borders & arrays.keys() if arrays[value].dtype.kind in "fiubV"}
+    fed = {
+        names[value]: typed(array.transpose(channel_order(array.shape, shape) or range(array.ndim)), pairs[value])
+        for value, array in arrays.items() if value in borders and (shape := pairs[value].shape) is not None
+    }  # fmt: skip
+    cut = CutCandidate(bench.candidate, graphs[1], bench.feeds, optimize=True)
+    try:
+        results = cut.run(fed, list(dict.fromkeys(map(names.__getitem__, arrays))))
+    except GraphirError as error:
+        return NotRun.after(error)
+    compared = {}
+    others = {pairs[border] for border in borders}
+    for value, array in arrays.items():
+        floor = unmoved(array, value, pairs[value])
+        result = compared_inside(known.names[value], array, results[names[value]], floor, bench.limits)
+        nodes = walks[0].region(value, borders.__contains__)[1] + walks[1].region(pairs[value], others.__contains__)[1]
+        is_exact = all(node.op.is_exact for node in nodes)
+        if not result.verdict.passes or (is_exact and result.verdict is not Verdict.IDENTICAL):
+            return NotRun(f"{result.name} differs")
+        compared[value] = result
+    bench.judged["given choices"] = results
+    return compared
+
+
+def _chooses(node: Node) -> bool:
+    """Return whether a node jumps where numbers cross, or reads its first operand where another computed one says."""
+    indices = [value for value in node.inputs[1:] if value is not None and value.tensor is None]
+    reads_some = any(value.dtype is not None and value.dtype.is_integer for value in indices)
+    has_places = reads_some and node.op.rounding not in (Rounding.VIEWS, Rounding.SIZES)
+    return has_places or node.op.decides >= DecisionTrait.STEPS
