@@ -40,6 +40,7 @@ HANDLERS = {
     ("pairs/matches.py", "questions", "VerificationError"): "the next question",
     ("pairs/sides.py", "Sides.graphs", "GraphirError"): "graphs are not compared; a note says why",
     ("equivalence.py", "_run_both", "VerificationError"): "Refused",
+    ("regions/choices.py", "compare_given_choices", "GraphirError"): "NotRun, and regions are asked",
     ("regions/decisions.py", "Decisions.open_rows", "GraphirError"): "not proven, with the reason",
     ("regions/judge.py", "judge", "GraphirError"): "NotRun",
     ("regions/trials.py", "_Trials._compare", "GraphirError"): "NotRun, of each part that is refused alone",

@@ -14,7 +14,6 @@ from graphir.analysis.channels import channel_order, known_order
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.traits import DecisionTrait, Rounding
-from graphir.types import TensorType
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Asked, Bench
@@ -31,13 +30,10 @@ def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) ->
     assert sides.graphs is not None
     known, graphs = known_values(bench, sides), sides.graphs
     ends = {known.values[one.source]: one.name for one in asked if one.source in known.values}
-    made = bench.candidate.structure.producers
-    names = {value: name for value, source in known.names.items() if (name := bench.layers[source]) in made}
+    names = known.tensors()
     pairs = {
-        value: other for value, other in known.pairs.items() if value in names and not is_size(other)
-        and isinstance(other.type, TensorType) and (value in ends or (
-            known.names[value] not in known.large and known_order(value.shape, other.shape) is not None
-        ))
+        value: other for value in names if not is_size(other := known.pairs[value])
+        and (value in ends or known_order(value.shape, other.shape) is not None)
     }  # fmt: skip
     partners = {other: value for value, other in pairs.items()}
     walks = Walks(graphs[0]), Walks(graphs[1])

@@ -19,7 +19,6 @@ from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.traits import DecisionTrait
-from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change, same
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
@@ -84,12 +83,7 @@ class Regions:
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         self._is_one_runtime = isinstance(bench.reference.itself, RuntimeReference)
         self._ends = set(bench.candidate.structure.outputs)
-        made = bench.candidate.structure.producers
-        self._name = {
-            value: name for value, source in known.names.items()
-            if (name := bench.layers[source]) in made and (source not in known.large or name in self._ends)
-            and all(isinstance(held.type, TensorType) for held in (value, known.pairs[value]))
-        }  # fmt: skip
+        self._name = known.tensors()
         orders = {value: known_order(value.shape, known.pairs[value].shape) for value in self._name
                   if self._is_one_runtime and value.dtype is known.pairs[value].dtype is not None}  # fmt: skip
         self._orders = {value: order for value, order in orders.items() if order is not None}
@@ -274,7 +268,8 @@ class Regions:
             kinds = {laid.dtype.kind, own.dtype.kind}  # a truth value is no number that another one rounds
             if laid.shape == own.shape and (kinds == {"b"} or "b" not in kinds):
                 yield value, order, relative_change(laid, own)
-        self._unoptimised.update({name: array for name, array in results.items() if name in self._ends})
+        given = self._ends.union(self._bench.candidate.session.aside)
+        self._unoptimised.update({name: array for name, array in results.items() if name in given})
         return_memory_of([*expected.values(), *results.values()])
 
     @cached_property

@@ -85,6 +85,15 @@ class KnownValues:
         value = self.values.get(name)
         return value is not None and isinstance(value.type, TensorType) and self._bench.kept[name].dtype.kind in "fiubV"
 
+    def tensors(self) -> dict[Value, str]:
+        """Return the candidate's names of the tensors that it computes, but for those that are large and no outputs."""
+        made, ends = self._bench.candidate.structure.producers, self._bench.candidate.structure.outputs
+        return {
+            value: name for value, source in self.names.items()
+            if (name := self._bench.layers[source]) in made and (source not in self.large or name in ends)
+            and all(isinstance(end.type, TensorType) for end in (value, self.pairs[value]))
+        }  # fmt: skip
+
     def sizes(self) -> dict[str, int]:
         """Return the bytes of what is kept, by the candidate's names."""
         layers = self._bench.layers

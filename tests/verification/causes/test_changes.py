@@ -211,9 +211,9 @@ def scaled(*, divided: bool) -> onnx.ModelProto:
 def test_many_changes_are_looked_at_in_few_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started_part, started = OnnxCandidate.started_part, []
 
-    def counted(self: OnnxCandidate, message: bytes) -> Any:
+    def counted(self: OnnxCandidate, message: bytes, **options: bool) -> Any:
         started.append(len(message))
-        return started_part(self, message)
+        return started_part(self, message, **options)
 
     monkeypatch.setattr(OnnxCandidate, "started_part", counted)
     report = compared(tmp_path, scaled(divided=False), scaled(divided=True))
