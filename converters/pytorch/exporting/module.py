@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from graphir.converters.pytorch.exporting.block_arguments import default_of
 from graphir.converters.pytorch.exporting.compose import ForwardBody
@@ -55,16 +56,25 @@ def _docstring(export: Export, title: str) -> str:
     lines.append(f"Parameters: {count:,}")
     lines += map(_safe, export.notes.values())
     kinds = OF_TRAINING - FROZEN if export.training else OF_TRAINING
-    missing = [
-        decision
-        for decision in export.graph.decisions if decision.kind in kinds and decision.node not in export.notes
-    ]  # fmt: skip
+    missing: dict[str, list[str]] = {}
+    for decision in export.graph.decisions:
+        if decision.kind in kinds and decision.node not in export.notes:
+            missing.setdefault(_safe(decision.text), []).append(_safe(decision.node))
     if missing:
         purpose = "training, which will" if export.training else "inference. Training would"
         lines += ["", f"It is written for {purpose} miss:"]
-        lines += [f"- {_safe(decision.node)}: {_safe(decision.text)}" for decision in missing[:MOST_MISSING]]
-        lines += [f"- and {len(missing) - MOST_MISSING} more"] if len(missing) > MOST_MISSING else []
+        lines += [_missing_line(text, nodes) for text, nodes in islice(missing.items(), MOST_MISSING)]
+        left = sum(map(len, islice(missing.values(), MOST_MISSING, None)))
+        lines += [f"- and {left} more"] if left else []
     return '"""' + "\n".join(line[:LONGEST_TITLE].rstrip() for line in lines) + '\n"""'
+
+
+def _missing_line(text: str, nodes: Sequence[str]) -> str:
+    """Return what is missing of some nodes, of which the first is named, in full where there is room for that."""
+    who = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes, like {nodes[0]}"
+    room = LONGEST_TITLE - len(f"- : {text}")
+    who = who if len(who) <= room else who[: max(room - 3, 0)].rstrip("\\") + "..."
+    return f"- {who}: {text}"
 
 
 def _safe(text: object) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from graphir import Graph, Tensor, TensorType, Value
 from graphir.converters.pytorch import to_module
+from graphir.decisions import Decision, DecisionKind
 from graphir.ops.activation import Relu
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
@@ -203,3 +205,20 @@ def test_sizes_that_are_long_are_left_out_of_comments() -> None:
     assert "# (N, 4, ?, ?)" in text
     assert max(map(len, text.splitlines())) <= 120
     assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_what_training_would_miss_is_told_once_and_whole() -> None:
+    net = Net()
+    net.relu("top")
+    for place in range(40):
+        name = "\\" * 150 if place == 0 else f"{'a_long_scope_' * 9}dropout{place}"
+        text = "without effect at inference" if place % 3 else f"p 0.{place // 3 % 2 + 1}, without effect at inference"
+        net.graph.decisions.append(Decision(DecisionKind.DROPOUT_REMOVED, name, text))
+    text = net.text()
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert [line.split()[1] for line in lines] == ["7", "26", "7"]
+    assert all(line.endswith("...: p 0.1, without effect at inference") for line in lines[:1]), lines
+    assert all(len(line) <= 116 and line.endswith("without effect at inference") for line in lines), lines
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile(text, "net.py", "exec")
