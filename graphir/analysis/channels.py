@@ -20,7 +20,7 @@ def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
     ((), ())
     """
     rank = len(shape)
-    if len(wanted) != rank or rank < 3 or fits(shape, wanted):
+    if rank < 3 or fits(shape, wanted):
         return ()
     for order in channel_moves(rank):
         if fits([shape[axis] for axis in order], wanted):
@@ -48,5 +48,7 @@ def channel_moves(rank: int) -> tuple[Order, Order]:
 
 
 def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
-    """Return whether sizes are what is wanted; what is no number there takes any."""
-    return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))
+    """Return whether these are as many sizes as wanted, and each what is wanted; what is no number there takes any."""
+    return len(shape) == len(wanted) and all(
+        not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True)
+    )

@@ -283,10 +283,10 @@ class _WholeNumbers(NamedTuple):
             ends = [low, high]
             if table.guarded:
                 ends += [high + 1, high + 1 + BEYOND, low - 1, low - BEYOND]
-            elif self.draw.rows == "negative":
+            elif self.draw.rows == "negative" and table.least < low:
                 ends += [low - 1, table.least]
             inside = [number for number in self.met if table.guarded or low <= number <= high]
-            chosen = [number for number in (*ends, *inside) if least <= number <= most]
+            chosen = [number for number in (*ends, *inside, *sorted(table.ignored)) if least <= number <= most]
             others = np.resize(np.asarray(chosen), int(np.prod(self.shape))).reshape(self.shape)
             numbers = _half(self.generator, numbers, others)
         if table.guarded and self.draw.integers == "full":  # what is led back into the table may be a number elsewhere

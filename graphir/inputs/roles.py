@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,9 +22,11 @@ from graphir.types import Dim, DType
 T = TypeVar("T")
 PASSED_ON = (
     *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
-    *("Max", "Min", "Mod", "Split", "Slice"),
+    *("Max", "Min", "Mod", "Split", "Slice", "Expand", "Tile", "Gather", "GatherElements", "GatherND", "Compress"),
 )
 LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot", "ScatterElements", "ScatterND")
+# Losses look the scores of labels up, along the classes; they do not count from the end.
+LOSSES = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
 # Operators that compute with the integers of their operands, whatever these are.
 COMPUTES = frozenset(
     (
@@ -48,8 +50,7 @@ LENGTHS = {"RNN": 4, "GRU": 4, "LSTM": 4, "ReverseSequence": 1}
 # Where regions of images go in: the slot of their corners, and that of the indices of their images.
 REGIONS = {"RoiAlign": (1, 2), "MaxRoiPool": (1, 1)}
 DIVIDES = frozenset({"Div", "Mod"})
-# What leaves lengths what they are, and what moves them by some.
-ALONG = frozenset({*PASSED_ON, "Expand", "Tile"})
+# What moves lengths by some.
 SHIFTS = frozenset({"Add", "Sub"})
 COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
 # The root of float32's largest number: products of larger ones overflow.
@@ -73,12 +74,13 @@ class Role(enum.Enum):
 class Table:
     """What an input may be that tables are looked up with: from `low` to `high` its rows lie in all of them, from
     `least` on if rows counted from the end do too. It is `guarded` if whatever lies outside is led back into the table
-    (`Clip`, `Mod`)."""
+    (`Clip`, `Mod`). The numbers `ignored` lie outside and look up nothing, such as the label of what has none."""
 
     low: int
     high: int
     least: int
     guarded: bool
+    ignored: frozenset[int] = frozenset()
 
 
 Span = tuple[int, int]
@@ -109,10 +111,12 @@ POSITIVE = frozenset({"Mul", "Div"})
 
 @dataclass(frozen=True)
 class _Path:
-    """What happened to a value so far: whether it was led back into a table, and the inverses of what was computed."""
+    """What happened to a value so far: whether it was led back into a table, the inverses of what was computed, and the
+    Where that it is an operand of, with its slot there."""
 
     guarded: bool = False
     inverses: tuple[Callable[[Span], Span], ...] = field(default=(), compare=False)
+    choice: tuple[Node, int] | None = None
 
 
 def _uses(
@@ -139,27 +143,62 @@ def table_of(value: Value) -> Table | None:
     A span that no table restricts, since each is guarded, is that of the largest.
     """
     spans: list[tuple[Span, Span, bool]] = []
+    chosen: dict[Node, tuple[Span, ...]] = {}
+    ignored: set[int] = set()
     for node, slot, path in _uses(value, _Path(), _computed):
-        if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
-            rows = max(_rows_of(node), 1)
-            ends = [(0, rows - 1), (-rows, rows - 1)]
-            for inverse in reversed(path.inverses):
-                ends = [inverse(span) for span in ends]
+        is_label = node.op.name in LOSSES
+        if not (is_label or node.op.name in LOOKUPS) or slot != (0 if node.op.name == "OneHot" else 1):
+            continue
+        rows = max(_rows_of(node), 1)
+        ends = [(0, rows - 1), (0 if is_label else -rows, rows - 1)]
+        for inverse in reversed(path.inverses):
+            ends = [inverse(span) for span in ends]
+        choice = path.choice[0] if path.choice is not None else None
+        ignored |= _ignored(node if is_label else choice)
+        if choice is None or path.guarded:
             spans.append((ends[0], ends[1], path.guarded or node.op.name == "OneHot"))
+        else:  # numbers that one operand leads beyond its table are for the other one
+            span, whole = chosen.get(choice, ends)
+            chosen[choice] = (_joined(span, ends[0]), _joined(whole, ends[1]))
+    spans += [(span, whole, False) for span, whole in chosen.values()]
     unguarded = [(span, whole) for span, whole, is_guarded in spans if not is_guarded]
     if not spans:
         return None
     if not unguarded:
         return Table(min(span[0] for span, *_ in spans), max(span[1] for span, *_ in spans), 0, True)
     low, high = max(span[0] for span, _ in unguarded), min(span[1] for span, _ in unguarded)
-    return Table(low, high, max(whole[0] for _, whole in unguarded), False) if low <= high else None
+    least = max(whole[0] for _, whole in unguarded)
+    return Table(low, high, least, False, frozenset(ignored)) if low <= high else None
+
+
+def _joined(span: Span, other: Span) -> Span:
+    """Return the numbers of both spans where these meet, else those of the first."""
+    meets = max(span[0], other[0]) <= min(span[1], other[1]) + 1
+    return (min(span[0], other[0]), max(span[1], other[1])) if meets else span
+
+
+def _ignored(node: Node | None) -> set[int]:
+    """Return the labels that a loss ignores, or what a Where recognizes by its number."""
+    if node is None or node.op.name != "Where":
+        index = getattr(node and node.op, "ignore_index", None)
+        return set() if index is None else {index}
+    condition = node.inputs[0]
+    test = condition.producer if condition is not None else None
+    if test is not None and test.op.name == "Not":
+        test = test.inputs[0].producer if test.inputs[0] is not None else None
+    if test is None or test.op.name != "Equal":
+        return set()
+    tensors = [value.tensor for value in test.inputs if value is not None and value.tensor is not None]
+    return {int(number) for tensor in tensors if tensor.dtype.is_integer for number in tensor.numpy().reshape(-1)}
 
 
 def _computed(node: Node, slot: int, path: _Path) -> _Path | None:
     """Return the path through a node, None where nothing leads back from its result."""
+    if node.op.name == "Where" and slot > 0:
+        return replace(path, choice=path.choice or (node, slot))
     inverse = _inverse(node, slot)
     leads_back = node.op.name == "Mod" or (node.op.name == "Clip" and len(node.inputs) == 3 and None not in node.inputs)
-    return None if inverse is None else _Path(path.guarded or leads_back, (*path.inverses, inverse))
+    return None if inverse is None else _Path(path.guarded or leads_back, (*path.inverses, inverse), path.choice)
 
 
 def _rows_of(node: Node) -> int:
@@ -167,13 +206,17 @@ def _rows_of(node: Node) -> int:
     table, depth = node.inputs[0], node.inputs[1]
     if node.op.name == "OneHot":
         return int(depth.tensor.numpy().reshape(-1)[0]) if depth is not None and depth.tensor is not None else 2
-    size = table.shape[getattr(node.op, "axis", 0)] if table is not None and table.shape else 2
-    return size if isinstance(size, int) else 2
+    if table is None or not table.shape:
+        return 2
+    axis = 1 if node.op.name in LOSSES else getattr(node.op, "axis", getattr(node.op, "batch_dims", 0))
+    count = depth.shape[-1] if node.op.name.endswith("ND") and depth is not None and depth.shape else 1
+    sizes = table.shape[axis:][: count if isinstance(count, int) else 1]
+    return min((size if isinstance(size, int) else 2 for size in sizes), default=2)
 
 
 def _inverse(node: Node, slot: int) -> Callable[[Span], Span] | None:
     """Return what leads from a span of a node's result to one of the operand; None if there is no such thing."""
-    if node.op.name in PASSED_ON and slot == 0:
+    if (node.op.name in PASSED_ON and slot == 0) or node.op.name == "Concat":
         return lambda span: span
     inverse = INVERSES.get((node.op.name, slot))
     other = node.inputs[1 - slot] if inverse is not None else None
@@ -271,7 +314,7 @@ def length_limit(value: Value) -> Dim | None:
     It does where an operator takes it for that, where it is compared with the positions along an axis, or where what
     is picked stands one before it."""
     def along(node: Node, slot: int, less: bool) -> bool | None:
-        follows = node.op.name in SHIFTS or (node.op.name in ALONG and slot == 0)
+        follows = node.op.name in SHIFTS or (node.op.name in PASSED_ON and slot == 0)
         return less or (node.op.name == "Sub" and slot == 0) if follows else None
 
     for node, slot, less in _uses(value, False, along):
@@ -291,7 +334,7 @@ def _size(data: Value | None, axis: int) -> Dim | None:
 
 def _positions(value: Value | None) -> Dim | None:
     """Return how many positions along an axis a value counts, from 0 or 1 on; None if it is something else."""
-    while value is not None and value.producer is not None and value.producer.op.name in ALONG:
+    while value is not None and value.producer is not None and value.producer.op.name in PASSED_ON:
         value = value.producer.inputs[0]
     if value is None:
         return None

@@ -158,6 +158,37 @@ def test_what_is_computed_with_before_a_table_is_drawn_over_its_whole_range(
     assert expected[3] == (not edges <= set(range(low, high + 1)))
 
 
+ROW = [make("Gather", ["three", "i"], ["y"])]
+MOVED = [
+    ("labels", [make("NegativeLogLikelihoodLoss", ["scores", "x"], ["y"], ignore_index=-100)], {-100, 0, 1, 2}),
+    ("ignored", [make("Equal", ["x", "none"], ["e"]), make("Not", ["e"], ["k"]),
+                 make("Where", ["k", "x", "zero"], ["i"]), *ROW], {-7, 0, 1, 2}),
+    ("wrapped", [make("Less", ["x", "zero"], ["l"]), make("Add", ["x", "size"], ["a"]),
+                 make("Where", ["l", "a", "x"], ["i"]), *ROW], {-3, -2, -1, 0, 1, 2}),
+    ("offset", [make("Less", ["x", "zero"], ["l"]), make("Add", ["x", "none"], ["a"]),
+                make("Where", ["l", "a", "x"], ["i"]), *ROW], {0, 1, 2}),
+    ("picked", [make("Gather", ["x", "other"], ["i"]), *ROW], {0, 1, 2}),
+    ("joined", [make("Concat", ["other", "x"], ["i"], axis=0), *ROW], {0, 1, 2}),
+    ("pairs", [make("Reshape", ["x", "pairs"], ["i"]), make("GatherND", ["three", "i"], ["y"])], {0, 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "expected"), [row[1:] for row in MOVED], ids=[row[0] for row in MOVED])
+def test_indices_that_are_moved_or_chosen_first_stay_in_their_table(nodes: list[Any], expected: set[int]) -> None:
+    numbers = {"none": -7, "zero": 0, "size": 3, "other": [1, 2], "pairs": [12, 2]}
+    weights: dict[str, Any] = {name: np.asarray(number, np.int64) for name, number in numbers.items()}
+    side = Side(*nodes, scores=np.zeros((24, 3), np.float32), three=np.zeros((3, 2), np.float32), **weights)
+    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))
+    assert {min(expected), max(expected)} <= set(drawn(graph, EDGES).tolist()) <= expected
+    assert set(drawn(graph, NORMAL).tolist()) <= expected
+
+
+def test_labels_do_not_count_from_the_end() -> None:
+    side = Side(*MOVED[0][1], scores=np.zeros((24, 3), np.float32))
+    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))
+    assert set(drawn(graph, Draw("edges", rows="negative")).tolist()) == {-100, 0, 1, 2}
+
+
 def test_rows_that_the_model_compares_with_are_drawn() -> None:
     """What fills up short sentences, among some thousand words."""
     nodes = [make("Equal", ["x", "pad"], ["z"]), make("Gather", ["table", "x"], ["y"])]

@@ -113,7 +113,7 @@ def other_fittings(
                 order = moved if fits([shape[axis] for axis in moved], inputs[name]) else order
             made[name] = source, order
             laid = [shape[axis] for axis in order] if order else shape
-            suits = suits and len(laid) == len(inputs[name]) and fits(laid, inputs[name])
+            suits = suits and fits(laid, inputs[name])
         if made != fitting and suits:
             yield made
             count += 1

@@ -60,7 +60,7 @@ def _by_shape(shapes: Mapping[str, Sequence[int]], wanted: Sequence[Sequence[Any
     suiting = [
         order for order in orders
         if all(
-            len(shapes[name]) == len(sizes) and (fits(shapes[name], sizes) or channel_order(shapes[name], sizes))
+            fits(shapes[name], sizes) or channel_order(shapes[name], sizes)
             for name, sizes in zip(order, wanted, strict=True)
         )
     ]  # fmt: skip

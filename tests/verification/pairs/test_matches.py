@@ -21,7 +21,7 @@ from graphir.padding import symmetric
 from graphir.passes.clone import clone
 from graphir.symbolic.dims import symbol
 from graphir.types import Dim, DType, TensorType
-from graphir.verification.pairs.matches import Match, parse_match
+from graphir.verification.pairs.matches import Match, other_fittings, parse_match
 from graphir.verification.running.layouts import fit_inputs
 from graphir.verification.verdict import Verdict
 
@@ -103,6 +103,12 @@ def test_what_names_and_shapes_tell_is_paired(reference: Graph, candidate: Graph
     report = graphir.verify(reference, candidate)
     assert report.ok
     assert any(said in note for note in report.notes)
+
+
+def test_inputs_of_other_ranks_are_not_exchanged() -> None:
+    feeds = {"a": np.zeros((2, 3, 4, 4)), "b": np.zeros((2, 4, 4))}
+    fittings = list(other_fittings(feeds, {"x": (2, 3, 4, 4), "y": (2, 4, 4)}, {"x": ("a", ()), "y": ("b", ())}))
+    assert fittings == [{"x": ("a", ()), "y": ("b", (0, 2, 1))}] * 2
 
 
 ASKED = [
