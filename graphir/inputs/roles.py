@@ -209,7 +209,7 @@ def _rows_of(node: Node) -> int:
     if table is None or not table.shape:
         return 2
     axis = 1 if node.op.name in LOSSES else getattr(node.op, "axis", getattr(node.op, "batch_dims", 0))
-    count = depth.shape[-1] if node.op.name.endswith("ND") and depth is not None and depth.shape else 1
+    count = depth.shape[-1] if node.op.name in ("GatherND", "ScatterND") and depth is not None and depth.shape else 1
     sizes = table.shape[axis:][: count if isinstance(count, int) else 1]
     return min((size if isinstance(size, int) else 2 for size in sizes), default=2)
 

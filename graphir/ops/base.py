@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
@@ -282,7 +283,7 @@ def family(cls: O) -> O:
 @dataclass_transform(frozen_default=True)
 def operator(cls: O) -> O:
     """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
-    if not cls.__doc__:
+    if not (cls.__doc__ or sys.flags.optimize > 1):  # python -OO drops them
         raise GraphError(f"operator {cls.__name__} has no docstring")
     if cls.infer is Operator.infer:
         raise GraphError(f"operator {cls.__name__} states no inference rule")

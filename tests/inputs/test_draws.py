@@ -178,14 +178,14 @@ def test_indices_that_are_moved_or_chosen_first_stay_in_their_table(nodes: list[
     numbers = {"none": -7, "zero": 0, "size": 3, "other": [1, 2], "pairs": [12, 2]}
     weights: dict[str, Any] = {name: np.asarray(number, np.int64) for name, number in numbers.items()}
     side = Side(*nodes, scores=np.zeros((24, 3), np.float32), three=np.zeros((3, 2), np.float32), **weights)
-    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))
+    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
     assert {min(expected), max(expected)} <= set(drawn(graph, EDGES).tolist()) <= expected
     assert set(drawn(graph, NORMAL).tolist()) <= expected
 
 
 def test_labels_do_not_count_from_the_end() -> None:
     side = Side(*MOVED[0][1], scores=np.zeros((24, 3), np.float32))
-    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))
+    graph = from_model(onnx_model(side.nodes, {"x": (INT64, [24])}, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
     assert set(drawn(graph, Draw("edges", rows="negative")).tolist()) == {-100, 0, 1, 2}
 
 

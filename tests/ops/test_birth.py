@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -188,3 +190,7 @@ def test_an_operator_without_a_rule_is_none() -> None:
 def test_an_operator_without_a_word_is_none() -> None:
     with pytest.raises(GraphError, match="operator Silent has no docstring"):
         operator(type("Silent", (Operator,), {"infer": lambda self: (), "__annotations__": {}}))
+
+
+def test_operators_are_defined_where_python_drops_docstrings() -> None:
+    subprocess.run([sys.executable, "-OO", "-c", "import graphir.ops.activation"], check=True)

@@ -23,8 +23,8 @@ WEIGHTS: dict[str, Any] = {
     "i0": np.int64(0), "i1": np.int64(1), "i2": np.int64(2), "i3": np.int64(3), "i6": np.int64(6), "i7": np.int64(7),
     "i10": np.int64(10), "i11": np.int64(11), "last": np.int64(-1), "v0": np.array([0]), "v1": np.array([1]),
     "ends": np.array([100]), "all": np.array([2**63 - 1]), "h0": np.float16(0.5), "h1": np.float16(0.52),
-    "q0": np.float32(0.05), "q1": np.float32(0.051), "z0": np.uint8(128), "boxes": np.array([5]),
-    "overlap": np.array([0.5], np.float32), "mask0": np.array([1, 0, 1, 0, 1, 0], bool),
+    "q0": np.float32(0.05), "q1": np.float32(0.051), "q2": np.float32(0.01), "z0": np.uint8(128), "z1": np.uint8(129),
+    "boxes": np.array([5]), "overlap": np.array([0.5], np.float32), "mask0": np.array([1, 0, 1, 0, 1, 0], bool),
     "mask1": np.array([0, 1, 1, 0, 1, 0], bool), "word0": np.array(["a"], object), "word1": np.array(["b"], object),
 }  # fmt: skip
 
@@ -131,6 +131,8 @@ DIFFERING = {
                              inside("r = Round(h) a = Cast<to = 7>(r) z = Cast<to = 1>(a)")),
     "a scale of 8 bits": Pair(inside("q = QuantizeLinear(h, q0, z0) z = DequantizeLinear(q, q0, z0)"),
                               inside("q = QuantizeLinear(h, q1, z0) z = DequantizeLinear(q, q1, z0)")),
+    "a zero point of 8 bits": Pair("q = QuantizeLinear(x, q2, z0) y = DequantizeLinear(q, q2, z0)",
+                                   "q = QuantizeLinear(x, q2, z1) y = DequantizeLinear(q, q2, z0)"),
     "booleans of a weight": Pair("y = Compress<axis = 1>(x, mask0)", "y = Compress<axis = 1>(x, mask1)"),
     "texts": Pair("e = Equal(x, word0) y = Cast<to = 1>(e)",
                   "e = Equal(x, word1) y = Cast<to = 1>(e)", "string[5] x", opsets=(19, 19)),
@@ -175,6 +177,9 @@ EQUAL = {
     "a slice of all": Pair(inside("z = Relu(h)"), inside("a = Slice(h, v0, all, v0) z = Relu(a)")),
     "weights of 4 bits": Pair("a = DequantizeLinear(q4, q0) y = MatMul(x, a)",
                               "a = DequantizeLinear(q4, q0) c = Identity(a) y = MatMul(x, c)", opsets=(21, 21)),
+    "a weight computed twice": Pair(
+        "a = DequantizeLinear(q4, q0) c = Identity(a) g = MatMul(x, a) y = MatMul(g, c)",
+        "a = DequantizeLinear(q4, q0) c = DequantizeLinear(q4, q0) g = MatMul(x, a) y = MatMul(g, c)", opsets=(21, 21)),
     "where a number is": Pair("a = Relu(x) y = NonZero(a)", "a = Greater(x, zero) y = NonZero(a)", outputs="int64 y"),
     "an older opset": Pair("y = Softmax<axis = 1>(x)", "y = Softmax<axis = 1>(x)", opsets=(11, 13)),
     "letters for a product": Pair("y = MatMul(x, w0)", 'y = Einsum<equation = "nij,jk->nik">(x, w0)', STEPS),

@@ -40,6 +40,7 @@ from .parts import (
     has_computed_indices,
     is_size,
     name_equals,
+    of_same_kernels,
     ordering_node,
     spread,
     typed,
@@ -328,10 +329,12 @@ class Regions:
     def _graded(
         self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], floor: Floor
     ) -> Comparison:
-        return compared_inside(
-            self.known.names[value], arrays[value], found[self._name[value]], floor, self._bench.limits,
-            roundings=count_roundings(*self._nodes(value)) if self._is_one_runtime else 0,
-        )  # fmt: skip
+        limits, roundings = self._bench.limits, 0
+        if self._is_one_runtime:
+            nodes = self._nodes(value)
+            limits, roundings = replace(limits, same_kernels=of_same_kernels(*nodes)), count_roundings(*nodes)
+        name = self.known.names[value]
+        return compared_inside(name, arrays[value], found[self._name[value]], floor, limits, roundings=roundings)
 
     def _names(self, values: Iterable[Value]) -> list[str]:
         return list(dict.fromkeys(self._name[value] for value in values))

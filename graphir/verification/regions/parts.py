@@ -292,6 +292,11 @@ def count_roundings(*parts: Sequence[Node]) -> int:
     )
 
 
+def of_same_kernels(first: Sequence[Node], second: Sequence[Node]) -> bool:
+    """Return whether the nodes of both models are of the same operators."""
+    return sorted(node.op.name for node in first) == sorted(node.op.name for node in second)
+
+
 def typed(array: Array, like: Value) -> Array:
     """Return an array in the type of another model's value: whole numbers that rounding moved are rounded back."""
     dtype = None if like.dtype is None else like.dtype.numpy()

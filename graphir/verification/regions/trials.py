@@ -37,7 +37,16 @@ from graphir.verification.running.slices import return_memory_of
 
 from .decisions import Decisions, Reached, is_decision
 from .judge import Judgement, Regions, judge
-from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, unmoved
+from .parts import (
+    CutCandidate,
+    NotRun,
+    Segment,
+    as_in_graph,
+    compared_inside,
+    count_roundings,
+    of_same_kernels,
+    unmoved,
+)
 from .ways import HERE, NOTHING, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
@@ -124,11 +133,11 @@ class _Trials:
             Decisions(reference, self._reference, sides.graphs[0], sides),
             Decisions(bench.candidate, regions.cut, sides.graphs[1], sides),
         ]
-        self._sizes: set[Value] = set()
+        self._fixed: set[Value] = set()
         for node in sides.graphs[0].nodes:
             read = [value for value in node.inputs if value is not None and value.tensor is None]
-            if node.op.rounding is Rounding.SIZES or (read and self._sizes.issuperset(read)):
-                self._sizes |= set(node.outputs)
+            if node.op.rounding is Rounding.SIZES or self._fixed.issuperset(read):
+                self._fixed |= set(node.outputs)
 
     def run(self, seconds: float, sets: Sequence[Made]) -> Tried:
         """Try all parts, the simplest first, and ask of decisions that these did not lead to both sides of."""
@@ -185,15 +194,15 @@ class _Trials:
         return trials
 
     def _is_free(self, edge: Value, array: Array) -> bool:
-        """Return whether the numbers of an edge may be others: no sizes, nor what is made of them alone, no texts, and
-        nothing of which it is not known where the candidate has the channels."""
+        """Return whether the numbers of an edge may be others: no sizes, nor what is made of them or of
+        parameters alone, no texts, and nothing of which it is not known where the candidate has the channels."""
         if array.dtype.kind not in "fiubV" or not array.size:
             return False
         # Where moving the channels changes nothing no numbers tell where they are.
         moves = channel_moves(array.ndim) if array.ndim > 2 and edge.producer is not None else ()
         moved = (array.transpose(order) for order in moves)
         is_symmetric = any(array.shape == other.shape and bool(np.array_equal(array, other)) for other in moved)
-        return edge.producer is None or not (edge in self._sizes or is_symmetric)
+        return edge.producer is None or not (edge in self._fixed or is_symmetric)
 
     def _run(self, trials: Sequence[_Trial], until: float = math.inf) -> None:
         """Run parts in all of their ways: in each pass those that want the same of the edges that they share."""
@@ -294,6 +303,7 @@ class _Trials:
         # What stands between roundings to 8 bits has no step of 8 bits of its own.
         if not any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes):
             limits = replace(limits, quantized=False)
+        limits = replace(limits, same_kernels=of_same_kernels(*segment.nodes))
         return compared_inside(name, expected, found, floor, limits, roundings=count_roundings(*segment.nodes))
 
     def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -261,3 +262,21 @@ def test_a_part_in_float16_may_lose_what_its_own_kernels_round(
     result = limits.compare("part", reference, candidate, Floor(0.001), STEP)
     assert result.verdict is Verdict.NOISE
     assert limits.within_roundings(result, reference, candidate, Floor(0.001), roundings).verdict is verdict
+
+
+OF_THE_SAME_KERNELS = [
+    pytest.param(1, MANY, NOISE, id="one in thirty thousand"),
+    pytest.param(1, FEW, NOISE, id="one in a hundred"),
+    pytest.param(20, FEW, BROKEN, id="one in five"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize(("count", "size", "verdict"), OF_THE_SAME_KERNELS)
+def test_the_same_kernels_turn_hardly_any_number_of_8_bits(count: int, size: int, verdict: Verdict, dtype: Any) -> None:
+    reference = np.full(size, 127, dtype)
+    found = reference.copy()
+    found[:count] += 1
+    limits = GradingLimits(quantized=True)
+    assert limits.compare("y", reference, found).verdict is NOISE
+    assert replace(limits, same_kernels=True).compare("y", reference, found).verdict is verdict
