@@ -74,7 +74,7 @@ class DType(enum.Enum):
     @property
     def is_float(self) -> bool:
         """Whether the elements are real floating point numbers."""
-        return self.value.startswith(("float", "bfloat"))
+        return self._value_.startswith(("float", "bfloat"))
 
     @property
     def is_integer(self) -> bool:

@@ -58,8 +58,10 @@ class NodeView(ABC):
 
     def optional(self, slot: int) -> Value | None:
         """Return the operand in a slot, None if it is absent; negative slots count from the end."""
-        inputs = self.inputs
-        return inputs[slot] if -len(inputs) <= slot < len(inputs) else None
+        try:
+            return self.inputs[slot]
+        except IndexError:
+            return None
 
     def input(self, slot: int) -> Value:
         """Return the operand in a slot. Refuses if it is absent."""
@@ -98,7 +100,7 @@ class NodeView(ABC):
 
     def shape(self, operand: Operand = 0) -> tuple[Dim, ...]:
         """Return the shape of an operand or value, its rank known."""
-        value = self._value(operand)
+        value = operand if isinstance(operand, Value) else self.input(operand)
         shape = value.shape
         if shape is None:
             self.infer_now()

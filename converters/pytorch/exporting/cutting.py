@@ -7,7 +7,7 @@ mask or what a U-Net hands across, or of a part with blocks of its own.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count, pairwise
 from types import MappingProxyType
 
@@ -27,13 +27,13 @@ Row = tuple[tuple[int, ...], tuple[int, ...], bool]
 
 class Cutter:
     """Cuts the statements of a network with these outputs. `inputs` are what leads on at first; of several inputs each
-    may be read anywhere. `tied` are attributes that no block has alone, `kind_of` says how one is made."""
+    may be read anywhere. `tied` are attributes that no block has alone, `kinds` says how each is made."""
 
     def __init__(
         self, statements: Sequence[Statement], outputs: Sequence[Expr], inputs: Sequence[int], tied: Iterable[str],
-        kind_of: Callable[[str], str],
+        kinds: Mapping[str, str],
     ) -> None:
-        self._statements, self._outputs, self._inputs, self._kind_of = statements, outputs, inputs, kind_of
+        self._statements, self._outputs, self._inputs, self._kinds = statements, outputs, inputs, kinds
         # What leads on: no size or device of an input.
         self.computed = {number for each in statements if not each.is_setting for number in each.targets}.union(inputs)
         # Attributes that are not a block's alone: statements in several pieces read them, or they are tied.
@@ -41,8 +41,6 @@ class Cutter:
         self._forms: dict[object, int] = {}
         # The numbers of forms of statements, and of attributes by how they are made.
         self._codes: dict[object, int] = {}
-        # By the wiring of pieces: where these are cut.
-        self._ends: dict[object, list[int]] = {}
         names: set[str] = set()
         for statement in statements:
             attributes = statement.attributes if len(statement.attributes) < 2 else set(statement.attributes)
@@ -67,8 +65,8 @@ class Cutter:
         pieces: list[Piece] = []
         begin = 0
         for end in ends:
-            part, behind = statements[begin:end], start + end
-            targets = targets_of(part)
+            part, behind = tuple(statements[begin:end]), start + end
+            targets = part[0].assigns if len(part) == 1 else targets_of(part)
             exits = [number for number in targets if number in last and last[number] >= behind]
             pieces.append(self._piece(part, targets, exits))
             begin = end
@@ -97,31 +95,21 @@ class Cutter:
         return pieces
 
     def _refined(self, piece: Piece, start: int, last: Mapping[int, int]) -> list[Piece]:
-        """Return the parts of a piece that begins at this place: cut where others of the same wiring are."""
-        numbers = defaultdict(count(len(piece.inputs)).__next__, zip(piece.inputs, count()))
-        number_of = numbers.__getitem__
-        rows: list[Row] = [
-            (tuple(map(number_of, each.reads)), tuple(map(number_of, each.targets)), each.is_setting)
-            for each in piece.statements
-        ]
-        behind = start + len(rows)
-        leading = tuple([place for place, number in enumerate(piece.inputs) if number in self.computed])
-        read_behind = tuple([place for number, place in numbers.items() if last.get(number, -1) >= behind])
-        wiring = tuple(rows), len(piece.inputs), leading, read_behind
-        if wiring not in self._ends:
-            self._ends[wiring] = _inner_ends(*wiring)
-        ends = self._ends[wiring]
+        """Return the parts of a piece that begins at this place."""
+        rows = [(each.reads, each.targets, each.is_setting) for each in piece.statements]
+        leading = [number for number in piece.inputs if number in self.computed]
+        ends = _inner_ends(rows, piece.inputs, leading, last, start + len(rows))
         return self._between(piece.statements, ends, last, start) if len(ends) > 1 else [piece]
 
     def piece(self, statements: Sequence[Statement], exits: Iterable[int]) -> Piece:
         """Return the statements as a piece, which can be part of a block if it gives one value."""
-        return self._piece(statements, targets_of(statements), exits)
+        return self._piece(tuple(statements), targets_of(statements), exits)
 
-    def _piece(self, statements: Sequence[Statement], targets: Collection[int], exits: Iterable[int]) -> Piece:
+    def _piece(self, statements: tuple[Statement, ...], targets: Collection[int], exits: Iterable[int]) -> Piece:
         inputs, attributes = reads_of(statements, targets)
         exits = tuple(dict.fromkeys(exits))
         form = self.form(statements, inputs, attributes, exits[0]) if len(exits) == 1 else None
-        return Piece(tuple(statements), inputs, exits, attributes, object() if form is None else form)
+        return Piece(statements, inputs, exits, attributes, object() if form is None else form)
 
     def form(
         self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
@@ -137,12 +125,14 @@ class Cutter:
                 return None
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
-            form.append(codes[statement] if statement in codes else self._code(statement, statement.form))
+            code = codes.get(statement)
+            form.append(self._code(statement, statement.form) if code is None else code)
             form += map(numbers.__getitem__, statement.reads)
             form += map(places.__getitem__, statement.attributes)
         form.append(numbers[output])
-        for text in map(self._kind_of, attributes):
-            form.append(codes[text] if text in codes else self._code(text, skeleton(text)))
+        for text in map(self._kinds.__getitem__, attributes):
+            code = codes.get(text)
+            form.append(self._code(text, skeleton(text)) if code is None else code)
         return self._number(tuple(form))
 
     def _number(self, form: object) -> int:
@@ -175,26 +165,24 @@ def _ends(
     return ends
 
 
-def _inner_ends(rows: Sequence[Row], inputs: int, leading: Sequence[int], read_behind: Iterable[int]) -> list[int]:
-    """Return where a piece is cut whose first numbers are so many inputs. What nothing reads for more than half of it,
-    as what a U-Net hands across, leads on up to there."""
+def _inner_ends(
+    rows: Sequence[Row], inputs: Sequence[int], leading: Sequence[int], until: Mapping[int, int], behind: int
+) -> list[int]:
+    """Return where a piece is cut that reads these inputs and ends in front of the place `behind`; `until` says where
+    values are read last. What nothing reads for more than half of it, as what a U-Net hands across, leads on up to
+    there."""
     size = len(rows)
-    places = defaultdict[int, list[int]](list, {number: [0] for number in range(inputs)})
+    places = defaultdict[int, list[int]](list, {number: [0] for number in inputs})
     last: dict[int, int] = {}
     for place, (reads, targets, _) in enumerate(rows):
         for number in (*reads, *targets):
             places[number].append(place)
         last.update(dict.fromkeys(reads, place))
-    for number in read_behind:
-        last[number] = size
-        places[number].append(size)
-    spans: dict[int, tuple[int, int, int]] = {}
     for number, given in places.items():
-        length = given[-1] - given[0]
-        if length * max(SHARES) > size:
-            gap, begin = max([(after - before, -before) for before, after in pairwise(given)])
-            spans[number] = length, gap, -begin
-    before = 0
+        if until.get(number, -1) >= behind:
+            last[number] = size
+            given.append(size)
+    spans, before = _long_spans(places, size), 0
     for share in SHARES:
         context: dict[int, int] = {}
         for number, (length, gap, end) in spans.items():
@@ -210,3 +198,15 @@ def _inner_ends(rows: Sequence[Row], inputs: int, leading: Sequence[int], read_b
         if len(ends) > 1:
             return ends
     return [size]
+
+
+def _long_spans(places: Mapping[int, Sequence[int]], size: int) -> dict[int, tuple[int, int, int]]:
+    """Return of values that live through much of so many places: how long they do, how long nothing reads them at most,
+    and where that begins."""
+    spans: dict[int, tuple[int, int, int]] = {}
+    for number, given in places.items():
+        length = given[-1] - given[0]
+        if length * max(SHARES) > size:
+            gap, begin = max([(after - before, -before) for before, after in pairwise(given)])
+            spans[number] = length, gap, -begin
+    return spans

@@ -90,7 +90,9 @@ class _ClassMaker:
         self._classes: list[ClassDesign] = []
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
-        self._branch_kinds: dict[str, str] = {}
+        # How attributes are made; of one that is absent in some uses what they have in common.
+        self._kinds = {name: layer.constructor for name, layer in self._layers.items()}
+        self._kinds |= {name: stored.statement for name, stored in self._stored.items()}
         # The keys of attributes that are inside others, and by these which they are.
         self._prefixes: dict[str, str] = {}
         self._inside: dict[str, list[str]] = {}
@@ -98,7 +100,7 @@ class _ClassMaker:
         self._order = {name: index for index, name in enumerate(export.layers)}
         tied = {name for tie in export.ties for name in ATTRIBUTE.findall(tie)}
         inputs = [export.number(value) for value in export.graph.inputs if len(export.graph.inputs) == 1]
-        self._cutter = Cutter(statements, outputs, inputs, tied, self._kind_of)
+        self._cutter = Cutter(statements, outputs, inputs, tied, self._kinds)
         # The names of sizes and devices of inputs.
         self._settings = {each.targets[0]: each.names[0] for each in statements if each.is_setting}
 
@@ -147,8 +149,7 @@ class _ClassMaker:
         for index, piece in enumerate(pieces):
             for branch in branches_of(piece):
                 rest = without_branch(piece, branch)
-                inputs, attributes = reads_of(rest, targets_of(rest))
-                form = self._cutter.form(rest, inputs, attributes, piece.output)
+                form = self._cutter.form(rest, *reads_of(rest, targets_of(rest)), piece.output)
                 partners = [] if form is None or index in edits else plain.get(form, [])
                 kinds = [skeleton(self._text_of(statement.attributes[0])) for statement in branch.statements]
                 kind = f"branch of {form}: {kinds}"
@@ -178,6 +179,7 @@ class _ClassMaker:
         for name in instead_of:
             self._layers.pop(name, None)
         self._layers[attribute] = Submodule(attribute, constructor, {})
+        self._kinds[attribute] = constructor
         self._order[attribute] = min(places, default=len(self._order))
 
     def _move(self, attribute: str, key: str) -> None:
@@ -192,8 +194,8 @@ class _ClassMaker:
         attributes = [statement.attributes[0] for statement in branch.statements]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [self._layers[name].constructor for name in attributes]
-        self._branch_kinds[attribute] = kind
         self._put_layer(attribute, as_one(self._branches[attribute]), attributes)
+        self._kinds[attribute] = kind
         for index, name in enumerate(attributes):
             self._move(name, attribute if len(attributes) == 1 else f"{attribute}.{index}")
         call = Statement((branch.output,), f"self.{attribute}({ValueReference(branch.source)})", names=("shortcut",))
@@ -205,16 +207,13 @@ class _ClassMaker:
         (source, *_) = piece.inputs
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         number = self._export.new_number()
-        self._branches[attribute], self._branch_kinds[attribute] = [], kind
+        self._branches[attribute] = []
         self._put_layer(attribute, "nn.Identity()", ())
+        self._kinds[attribute] = kind
         call = Statement((number,), f"self.{attribute}({ValueReference(source)})", names=("shortcut",))
         statements = [call, *piece.statements]
         statements[place + 1] = reading(statements[place + 1], source, number)
         return statements
-
-    def _kind_of(self, attribute: str) -> str:
-        """Return how an attribute is made; of one that is absent in some uses what they have in common."""
-        return self._branch_kinds.get(attribute) or self._text_of(attribute)
 
     def _text_of(self, attribute: str) -> str:
         """Return how an attribute is made."""

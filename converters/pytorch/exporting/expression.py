@@ -33,7 +33,7 @@ class Expr(str):
 
     def __new__(cls, text: str, level: int = ATOM) -> Expr:
         """Return an expression of this text."""
-        instance = super().__new__(cls, text)
+        instance = str.__new__(cls, text)
         instance.level = level
         return instance
 

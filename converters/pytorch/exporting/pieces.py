@@ -6,8 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from operator import itemgetter
+from itertools import accumulate, count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,10 +55,10 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
     """Yield the chains of layers from the piece's first input to a statement that reads another value too."""
     if len(piece.inputs) != 1 or len(piece.exits) != 1 or len(piece.statements) < LEAST_STATEMENTS - 1:
         return
-    if any(statement.blocks for statement in piece.statements):
-        return
     (source,) = piece.inputs
-    if sum(source in statement.reads for statement in piece.statements) < 2:
+    if [source in each.reads for each in piece.statements].count(True) < 2:
+        return
+    if any(statement.blocks for statement in piece.statements):
         return
     readers: dict[int, list[Statement]] = defaultdict(list)
     for statement in piece.statements:
@@ -81,10 +80,9 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
 
 def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
     """Return the piece's statements as they would be if its input led where the branch does."""
-    return [
-        reading(statement, branch.output, branch.source)
-        for statement in piece.statements if statement not in branch.statements
-    ]  # fmt: skip
+    rest = [statement for statement in piece.statements if statement not in branch.statements]
+    rest[branch.reader] = reading(rest[branch.reader], branch.output, branch.source)
+    return rest
 
 
 def reading(statement: Statement, number: int, other: int) -> Statement:
@@ -98,7 +96,7 @@ def best_run(pieces: Sequence[Piece], last: Mapping[int, int]) -> tuple[int, lis
     the number of pieces, apart from sorting."""
     best = 0, 0, 0
     result: tuple[int, list[int]] | None = None
-    for worth, shortness, earliness, starts in sorted(_repeated_runs(pieces), key=itemgetter(0, 1, 2), reverse=True):
+    for worth, shortness, earliness, starts in _repeated_runs(pieces):
         if worth < best[0]:
             break
         length, run = -shortness, pieces[-earliness : -earliness - shortness]
@@ -134,30 +132,42 @@ def _by_wiring(
 
 def _repeated_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, int, np.ndarray[Any, Any]]]:
     """Yield the runs of equal forms that occur at least twice and are large enough: what they are worth at most, their
-    length and first place as negative numbers, and where they begin. A longer one begins where a shorter one does."""
-    codes: dict[object, int] = {}
-    coded = np.array([codes.setdefault(piece.form, len(codes)) for piece in pieces], np.int64)
-    ends = np.cumsum([0, *[len(piece.statements) for piece in pieces]])
+    length and first place as negative numbers, and where they begin; the largest of these numbers first. A longer run
+    begins where a shorter one does."""
+    if len(pieces) < LEAST_USES:
+        return
+    statements, *_, forms = zip(*pieces, strict=True)
+    codes = dict(zip(dict.fromkeys(forms), count()))
+    coded = np.array([*map(codes.__getitem__, forms)], np.int64)
+    ends = np.array([0, *accumulate(map(len, statements))])
     starts, runs = np.arange(len(pieces)), np.zeros(len(pieces), np.int64)
+    rows, places = [], []
     for length in range(1, min(LONGEST_RUN, len(pieces) // LEAST_USES) + 1):
         is_inside = starts <= len(pieces) - length
         starts = starts[is_inside]
         keys = runs[is_inside] * len(codes) + coded[starts + (length - 1)]
         order = keys.argsort(kind="stable")
         starts, keys = starts[order], keys[order]
-        begins = np.flatnonzero(np.diff(keys, prepend=-1))
-        counts = np.diff(begins, append=len(keys))
+        bounds = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1], [True])))
+        counts = bounds[1:] - bounds[:-1]
         is_repeated = counts >= LEAST_USES
         starts, counts = starts[is_repeated.repeat(counts)], counts[is_repeated]
+        if not len(counts):
+            break
         runs = np.arange(len(counts)).repeat(counts)
-        begins = counts.cumsum() - counts
-        firsts = starts[begins]
+        behind = counts.cumsum()
+        firsts = starts[behind - counts]
         sizes = ends[firsts + length] - ends[firsts]
-        uses = np.minimum(counts, (starts[begins + counts - 1] - firsts) // length + 1)
+        uses = np.minimum(counts, (starts[behind - 1] - firsts) // length + 1)
+        kept = np.flatnonzero(sizes >= LEAST_STATEMENTS)
         worths = (uses - 1) * sizes * WORTH_OF_SCOPE
-        for place in np.flatnonzero(sizes >= LEAST_STATEMENTS).tolist():
-            begin = begins[place]
-            yield int(worths[place]), -length, -int(firsts[place]), starts[begin : begin + counts[place]]
+        rows.append(np.stack((behind - counts, behind, -firsts, np.full(len(counts), -length), worths))[:, kept])
+        places.append(starts)
+    if rows:
+        columns = np.concatenate(rows, axis=1)
+        for place in np.lexsort(columns[2:])[::-1]:
+            begin, end, earliness, shortness, worth = columns[:, place].tolist()
+            yield worth, shortness, earliness, places[-shortness - 1][begin:end]
 
 
 def _apart(starts: Sequence[int], length: int) -> list[int]:

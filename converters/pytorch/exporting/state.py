@@ -251,7 +251,7 @@ class Export:
         others are `made_from` such. A layer that has all of it already is that of this node too; what another layer
         has is tied to it."""
         sources = {**owned, **made_from}
-        same = (constructor, *sources.items())
+        same = (constructor, *sources, *sources.values())
         former = self.layers.get(self._made.get(same, ""))
         if former is not None and _are_equal(former.tensors, tensors) and not all(map(_is_plain, sources.values())):
             return Expr(f"self.{former.attribute}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, call, row, short, table, tuple_of
@@ -55,19 +56,27 @@ def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tupl
         node.refuse(f"a convolution over {rank} axes; PyTorch has them over 1 to 3")
     kernel = node.fixed(weight[2:], f"the filters {node.input(slot).name}")
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
-    pads = (0,) * rank
     resolved = settled(node, op.padding, kernel, strides, dilations)
+    ends = () if resolved is None else resolved.pads
+    pads, options = _options(ends, strides, dilations, op.group)
     if resolved is None:
         data = padded_same(node, data, op.padding, kernel, strides, dilations)
-    elif resolved.is_symmetric and min(resolved.pads, default=(0, 0))[0] >= 0:
-        pads = tuple([before for before, _ in resolved.pads]) or pads
-    else:
-        data = padded(node, data, resolved.pads)
-    options = {
-        "stride": unless(1, strides), "padding": unless(0, pads), "dilation": unless(1, dilations),
-        "groups": None if op.group == 1 else str(op.group),
+    elif pads is None:
+        data = padded(node, data, ends)
+    return data, kernel, dict(options)
+
+
+@lru_cache(1 << 10)
+def _options(
+    ends: tuple[tuple[int, int], ...], strides: Sequence[int], dilations: Sequence[int], group: int
+) -> tuple[list[int] | None, dict[str, str | None]]:
+    """Return the pads that a layer takes, None where it has none for these `ends`, and its options."""
+    pads = [before for before, after in ends if before == after >= 0]
+    fits = len(pads) == len(ends)
+    return pads if fits else None, {
+        "stride": unless(1, strides), "padding": unless(0, pads if fits else ()), "dilation": unless(1, dilations),
+        "groups": None if group == 1 else str(group),
     }  # fmt: skip
-    return data, kernel, options
 
 
 def export_conv(node: ExportNode[ir.Conv]) -> None:
