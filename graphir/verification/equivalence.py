@@ -103,7 +103,8 @@ class Models:
         rounding = RoundedRuns(candidate, origin, feeds, how.seed, limits.coarsest, extra)
         made_of = self.sides is not None and self.sides.made_of
         known = Bench(self.reference, candidate, feeds, rounding, layers, limits, inside, made_of=made_of)
-        return replace(known, alone=self.is_proven, by_regions=can_judge(known, self.sides))
+        is_twin = self.is_proven and not elsewhere
+        return replace(known, alone=self.is_proven, is_twin=is_twin, by_regions=can_judge(known, self.sides))
 
 
 class Compared(NamedTuple):
@@ -197,7 +198,7 @@ def compare_again(
     """
     _, first, asked = compared
     bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, kept={}, passing=True,
-                    alone=True, is_twin=first.alone and not first.limits.elsewhere)  # fmt: skip
+                    alone=True)  # fmt: skip
     report = _empty_report(feeds)
     expected, results = _run_both(bench, asked)
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]
