@@ -46,7 +46,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_models(WRITER, tmp_path_factory.mktemp("models"))
 
 
-@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_saved_model_equals_tensorflow(models: Path, name: str) -> None:
     """Ours and live TensorFlow, which gets the variables that we read, equal TensorFlow that loads the model itself."""
