@@ -87,7 +87,9 @@ def _only_prefix(folder: Path) -> str:
     if len(prefixes) == 1:
         return prefixes[0]
     if not prefixes:
-        raise ImportFailure(f"{folder}: no *-symbol.json in this folder")
+        others = sorted(_files(folder, ".onnx", ".pb", ".keras", ".h5", ".json"))
+        hint = f"; a model of another kind is named by its file: {others[0]}" if others else ""
+        raise ImportFailure(f"{folder}: no *-symbol.json in this folder{hint}")
     names = ", ".join(Path(prefix).name for prefix in prefixes)
     raise ImportFailure(f"{folder}: {len(prefixes)} models in this folder ({names}); name one by its prefix")
 

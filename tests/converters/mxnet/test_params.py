@@ -440,7 +440,8 @@ def test_find_checkpoint(
 @pytest.mark.parametrize(
     "files, asked, message",
     [
-        ((), "", "no .*-symbol.json"),
+        ((), "", r"no \*-symbol.json in this folder$"),
+        (("b.onnx", "a.txt"), "", "another kind is named by its file: .*b.onnx"),
         (("a-symbol.json", "b-symbol.json"), "", r"2 models in this folder \(a, b\)"),
         (("net-0000.params",), "net-0000.params", "no symbol for .*net-symbol.json and .*net.json"),
         (("net-symbol.json",), "net-0003.params", "no such file"),
