@@ -140,16 +140,17 @@ def told_by(error: Exception) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 3]} ... {text[-2 * LONGEST // 3 :]}"
 
 
-def runtime_error(verb: str, error: Exception, device: str = "") -> VerificationError | DeviceLost:
-    """Return the error for what onnxruntime says where it refuses a model or fails to run it on a `device`."""
-    text = told_by(error)
+def runtime_error(verb: str, error: Exception, device: str = "", what: str = "") -> VerificationError | DeviceLost:
+    """Return the error for what onnxruntime says where it refuses a model or fails to run it on a `device`; `what` it
+    is, where there are several."""
+    text, what = told_by(error), what or "the model"
     if device and LOST.search(text):
         return DeviceLost(
             f"the device of {device} is lost; start a new process, since no session of this one runs on it again. "
-            f"onnxruntime {verb} the model: {text}"
+            f"onnxruntime {verb} {what}: {text}"
         )
     kind = OutOfRuntimeMemory if ran_out_of_memory(text) else VerificationError
-    return kind(f"onnxruntime {verb} the model: {text}")
+    return kind(f"onnxruntime {verb} {what}: {text}")
 
 
 @record

@@ -184,7 +184,7 @@ class OnnxSession:
         except VerificationError:
             raise
         except Exception as error:
-            raise runtime_error("failed to run", error, self._device_words) from error
+            raise runtime_error("failed to run", error, self._device_words, self._subject) from error
         finally:
             if self._shared is not None:
                 self._shared.drop_pages()

@@ -91,7 +91,7 @@ def fills(folder: Path) -> tuple[Path, dict[str, Array]]:
 ENDINGS: list[tuple[Callable[[Path], tuple[Path, dict[str, Array]]], str]] = [
     (divides, "onnxruntime was ended by SIGFPE in the run of the {role}, at Div div"),
     (hangs, "onnxruntime took more than 2 seconds in the run of the {role}, at Loop loop; --live-seconds"),
-    (fills, "out of memory: onnxruntime failed to run the model: .*expand"),
+    (fills, "out of memory: onnxruntime failed to run the {role}: .*expand"),
 ]
 LIMITS = Limited(None, 2, 4)
 
