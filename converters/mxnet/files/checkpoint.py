@@ -87,7 +87,7 @@ def _only_prefix(folder: Path) -> str:
     if len(prefixes) == 1:
         return prefixes[0]
     if not prefixes:
-        others = sorted(_files(folder, ".onnx", ".pb", ".keras", ".h5", ".json"))
+        others = sorted(_files(folder, ".onnx", ".pb", ".keras", ".h5"))
         hint = f"; a model of another kind is named by its file: {others[0]}" if others else ""
         raise ImportFailure(f"{folder}: no *-symbol.json in this folder{hint}")
     names = ", ".join(Path(prefix).name for prefix in prefixes)

@@ -169,6 +169,9 @@ class _NNVMReader:
         if isinstance(value, list):
             return value
         fault = "is missing" if key not in document else f"is a {type(value).__name__}"
+        if isinstance(document.get("class"), str):  # as GluonTS keeps a block
+            fault += f"; it names the Python class {document['class'][:100]!r}, whose graph MXNet's `export` writes"
+            fault += " (in GluonTS `as_symbol_block_predictor`)"
         raise self.fail(f"not an MXNet symbol: the list {key!r} {fault}", f"{place}{key}")
 
     def _graph_attributes(self, document: dict[str, Any]) -> tuple[int, bool]:

@@ -82,6 +82,9 @@ REFUSED = [
     pytest.param(lambda: data.asnumpy(), "asnumpy is not there for symbols", id="elements"),
     pytest.param(lambda: (data + mx.sym.Variable("data"))(data=other), "several variables are named", id="twice"),
     pytest.param(lambda: mx.sym.load_json("{}"), "the list 'nodes' is missing", id="no symbol"),
+    pytest.param(
+        lambda: mx.sym.load_json('{"class": "a.Net"}'), "missing; it names the Python class 'a.Net'", id="a block"
+    ),
     pytest.param(lambda: data.infer_shape(x=(1,)), "argument name x not found", id="no such argument"),
 ]
 
