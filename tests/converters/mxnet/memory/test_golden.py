@@ -25,6 +25,7 @@ GRAPHS = (
 )  # fmt: skip
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_totals_and_node_counts(name: str, shared: Path, mxnet: ModuleType) -> None:
     model = planned(name, shared, mxnet)
@@ -55,6 +56,7 @@ def test_environment_variables(name: str, shared: Path, mxnet: ModuleType) -> No
     assert len(found) == 18
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_search(
     name: str, shared: Path, mxnet: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
