@@ -118,7 +118,7 @@ def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed
     finding = hold(judged(NETWORKS[network], seed), planted)
     assert finding.counts
     assert not finding.missed, finding
-    assert not finding.unnamed, finding
+    assert finding.is_known or not finding.unnamed, finding
 
 
 @pytest.mark.one_of(8)

@@ -285,8 +285,10 @@ class Regions:
         """Return the reference's numbers for values, and for what their parts read, by the candidate's names."""
         sources = {name: value for name, value in self._borders.items() if name not in unfed}
         edges = self.cut.model.edges(self._names(values), sources)
-        arrays = self.known.expected(dict.fromkeys([*values, *(sources[name] for name in edges)]))
-        return arrays, {name: self.laid(sources[name], arrays[sources[name]]) for name in edges}
+        # In the order of the graph, in which numbers are moved by rounding too: floors are the same in every process.
+        read = {name: value for name, value in reversed(sources.items()) if name in edges}
+        arrays = self.known.expected(dict.fromkeys([*values, *read.values()]))
+        return arrays, {name: self.laid(value, arrays[value]) for name, value in read.items()}
 
     def _run(self, values: Collection[Value], unfed: Collection[str]) -> dict[Value, Comparison]:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
