@@ -319,7 +319,7 @@ def _start_session(
     try:
         return _open(runtime, source, options, [] if chosen[0].devices else with_options)
     except Exception as error:
-        refusal = runtime_error("refuses", error, chosen[0].device)
+        refusal = runtime_error("refuses", error, chosen[0].device, current_subject())
         if isinstance(refusal, DeviceLost):
             raise refusal from error
         lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))

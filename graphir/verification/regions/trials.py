@@ -28,6 +28,7 @@ from graphir.graph import Value
 from graphir.inputs.roles import table_of
 from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
+from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import Comparison, says_nothing
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
@@ -135,7 +136,7 @@ class _Trials:
         ]
         self._fixed: set[Value] = set()
         for node in sides.graphs[0].nodes:
-            read = [value for value in node.inputs if value is not None and value.tensor is None]
+            read = [value for value in uses_of(node) if value.tensor is None]  # by its bodies too
             if node.op.rounding is Rounding.SIZES or self._fixed.issuperset(read):
                 self._fixed |= set(node.outputs)
 

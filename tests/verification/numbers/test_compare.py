@@ -275,8 +275,8 @@ OF_THE_SAME_KERNELS = [
 @pytest.mark.parametrize(("count", "size", "verdict"), OF_THE_SAME_KERNELS)
 def test_the_same_kernels_turn_hardly_any_number_of_8_bits(count: int, size: int, verdict: Verdict, dtype: Any) -> None:
     reference = np.full(size, 127, dtype)
-    found = reference.copy()
-    found[:count] += 1
+    candidate = reference.copy()
+    candidate[:count] += 1
     limits = GradingLimits(quantized=True)
-    assert limits.compare("y", reference, found).verdict is NOISE
-    assert replace(limits, same_kernels=True).compare("y", reference, found).verdict is verdict
+    assert limits.compare("y", reference, candidate).verdict is NOISE
+    assert replace(limits, same_kernels=True).compare("y", reference, candidate).verdict is verdict

@@ -30,8 +30,8 @@ g (float[4, 8] x) => (float[1, 6] y) <int64[1] one = {1}, float[8, 1] w = {1, 1,
   flat = Squeeze(place, one)
   row = Gather<axis = 0>(features, flat)
   shifted = Add(row, shift)
-  held = Slice(shifted, zero, six, one)
-  y = Relu(held)
+  first = Slice(shifted, zero, six, one)
+  y = Relu(first)
 }"""
 MODEL = MODEL.replace("int64[1] one = {1}", "int64[1] one = {1}, int64[1] zero = {0}, int64[1] six = {6}")
 
@@ -60,8 +60,8 @@ def compared(folder: Path, turn: float, **other: float) -> tuple[VerificationRep
     with Turned(folder / "b.onnx") as candidate:
         reference = RuntimeReference(folder / "a.onnx")
         models = Models(reference, candidate, graph=second, sides=Sides(first, second, made_of=True))
-        found = compare_models(models, {"x": numbers})
-    return found.report, found.bench
+        result = compare_models(models, {"x": numbers})
+    return result.report, result.bench
 
 
 def test_rounding_that_turns_a_choice_is_no_difference(tmp_path: Path) -> None:

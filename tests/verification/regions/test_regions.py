@@ -250,3 +250,19 @@ def test_places_that_a_resize_rounds_are_no_cause(tmp_path: Path) -> None:
         assert report.verdict is Verdict.NOISE, str(report)
         assert report.outputs[0].relative > NOISE_LEAST
     assert verified(tmp_path, resized(""), resized("half_pixel")).verdict is Verdict.BROKEN
+
+
+def summed(last: str) -> Any:
+    """What a `last` operator makes of a sum of positive numbers, which a loop reads in its body alone."""
+    return model(
+        f"""h = MatMul(x, w) p = Abs(h)
+        s = Loop(two, yes, zeros) <body = b (int64 i, bool go, float[2, 8] t) => (bool more, float[2, 8] u) {{
+            more = Identity(go) u = Add(t, p)
+        }}> a = {last}(s) y = MatMul(a, w)""",
+        two=np.array(2), yes=np.array(True), zeros=np.zeros((2, 8), np.float32),
+    )  # fmt: skip
+
+
+def test_what_a_body_alone_reads_leads_to_other_numbers(tmp_path: Path) -> None:
+    report = verified(tmp_path, summed("Abs"), summed("Identity"))
+    assert report.verdict is Verdict.NOT_PROVEN, str(report)
