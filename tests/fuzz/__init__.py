@@ -10,7 +10,7 @@ mutator. It is written to a folder and converted over an existing target in a ch
 memory (`worker`). What must not happen is a finding:
 
 - crash: an exception that is no GraphirError, or a warning; died: the process ended;
-- hang, slow, memory: more than `worker.HANG` seconds, `worker.SLOW` seconds of CPU or `worker.MEMORY` bytes;
+- hang, slow, memory: more than `worker.HANG` seconds, `worker.SLOW` times a fixed work or `worker.MEMORY` bytes;
 - destroyed: a conversion failed and its target is another, or it succeeded and the target is still the old one;
 - left: a file that is neither the source's nor the target's; mutator: an exception of the fuzzer itself.
 

@@ -129,6 +129,8 @@ class Importer(BaseImporter):
             raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
         choices = Choices(self.choices.keep_loss, settle=False, strict=self.choices.strict)
         inner = Importer(source, None, None, choices, graph=graph)
+        if graph is self.graph:
+            inner.names = self.names  # they know the next number of each name, which has to be searched for otherwise
         inner.scope.results.update({index: [value] for index, value in zip(variables, values, strict=True)})
         inner.scope.run(source.heads, counts=False)
         gaps, problems = inner.refusals.gaps, inner.refusals.problems
@@ -145,9 +147,9 @@ class Importer(BaseImporter):
             super().record(operator, error, node, attributes)
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in this graph and no variable has.
+        """Return `wanted`, or with a number: a name that nothing in this graph and no variable has.
 
-        Each symbol inside has its own names.
+        A symbol inside has the names of the graph that it is imported into.
         """
         name = self.names.fresh(wanted)
         while name in self.graph:
