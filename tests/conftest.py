@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 from _pytest.runner import runtestprotocol
 
 from graphir.safety import isolation
@@ -41,6 +42,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if LIVE & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """No example stands in a docstring of a test, and to search them for one takes seconds."""
+    collectors = yield
+    if not file_path.name.startswith("test_"):
+        return collectors
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Behind all that gives a test rows: those that run; see `tests/thinning.py`."""
+    thinning.thin_early(metafunc)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

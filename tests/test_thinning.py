@@ -163,6 +163,13 @@ def test_names_change_nothing(folder: Path) -> None:
     assert count(printed[0]) < 50
 
 
+def test_rows_that_do_not_run_are_not_even_made(folder: Path) -> None:
+    printed = [run(folder, "--collect-only", "--slice", "3", *names) for names in ([], ["-k", "test_"])]
+    kept = [re.findall(r"(\d+)(?:/(\d+))? tests collected", text)[0] for text in printed]
+    assert kept[0][0] == kept[1][0]
+    assert [total for _, total in kept] == ["", "110"]
+
+
 def test_named_tests_and_full_run_all_rows(folder: Path) -> None:
     assert [count(run(folder, *names)) for names in (["--full"], ["test_all.py::test_rows"])] == [105, 100]
     assert count(run(folder, "test_all.py::test_rows[7]")) == 1

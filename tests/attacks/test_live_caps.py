@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import GIB, Live, LiveOutOfMemory, LiveTooSlow
@@ -26,7 +27,6 @@ from tests.tensorflow.written import write_models
 MEMORY = 4  # GiB, of which TensorFlow takes 2 to start
 ELEMENTS = 1 << 30  # of float32: 4 GiB
 SIDE, PRODUCTS = 4096, 4000  # products of 137 GFLOP each, 550 TFLOP together
-DATA = {"data": np.ones((SIDE, SIDE), np.float32)}
 PROGRAM = f"""
 import sys
 import tensorflow as tf
@@ -41,6 +41,11 @@ with tf.Graph().as_default() as graph:
     tf.io.write_graph(graph, sys.argv[1], "caps.pb", as_text=False)
 """
 Run = Callable[[str], Any]
+
+
+def square() -> dict[str, NDArray[np.float32]]:
+    """Return the input of both."""
+    return {"data": np.ones((SIDE, SIDE), np.float32)}
 
 
 def mxnet_symbol() -> str:
@@ -58,9 +63,9 @@ def mxnet_symbol() -> str:
 
 @contextmanager
 def live_mxnet(folder: Path) -> Iterator[tuple[ChildProcess, Run]]:
-    symbol = open_source(mxnet_symbol(), {}).symbol
+    symbol, data = open_source(mxnet_symbol(), {}).symbol, square()
     process = LiveProcess(sys.executable, symbol, {}, onednn=False, live=Live(None, 300, MEMORY))
-    yield process, lambda name: list(process.evaluate(DATA, [f"{name}_output"]))
+    yield process, lambda name: list(process.evaluate(data, [f"{name}_output"]))
     process.close()
 
 
@@ -69,8 +74,9 @@ def live_tensorflow(folder: Path) -> Iterator[tuple[ChildProcess, Run]]:
     (folder / "write.py").write_text(PROGRAM)
     write_models(folder / "write.py", folder)
     model = LiveTensorFlow(folder / "caps.pb", ["memory", "time"], sys.executable, live=Live(None, 300, MEMORY))
-    process = model._process = model._start(DATA)
-    yield process, lambda name: model.run(DATA, [name])
+    data = square()
+    process = model._process = model._start(data)
+    yield process, lambda name: model.run(data, [name])
     model.close()
 
 
