@@ -8,6 +8,7 @@ from typing import Any
 
 from graphir.graph import Node
 from graphir.ops.convolution import Conv, ConvTranspose
+from graphir.ops.indexing import OneHot
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Explicit, Padding, Same, resolve, valid
 from graphir.passes.explicit_padding import kernel_of, spatial_sizes
@@ -37,9 +38,10 @@ def attributes_of(node: Node) -> dict[str, Any]:
     axes = node.operand(1)
     if attributes.get("noop_with_empty_axes") and axes is not None and axes.shape is not None and 0 not in axes.shape:
         attributes["noop_with_empty_axes"] = False
-    axis, first = attributes.get("axis"), node.inputs[0] if node.inputs else None
-    if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
-        attributes["axis"] = axis + first.rank
+    axis = attributes.get("axis")
+    counted = node.outputs[0] if isinstance(op, OneHot) else node.operand(0)  # OneHot's axis is one of the result
+    if type(axis) is int and axis < 0 and counted is not None and counted.rank is not None:
+        attributes["axis"] = axis + counted.rank
     return attributes
 
 

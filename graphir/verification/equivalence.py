@@ -158,7 +158,7 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     report.layers = [by_name.get(layer.name, layer) for layer in report.layers]
     report.notes += [
         f"{one.name} was compared with its channels where {one.source} has them" for one in outputs
-        if one.turned is None and order_outside(results[one.name], expected[one.source])
+        if one.turned is None and order_outside(results[one.name], expected[one.source], candidate.fitting)
     ]  # fmt: skip
     missing = _missing(reference, pairs)
     report.outputs[len(outputs) : len(outputs)] = missing

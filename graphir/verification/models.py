@@ -92,7 +92,7 @@ def verify(
     both models around the first cause; `memory_budget` is how many bytes the comparison may take beside the weights.
 
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
-    with transposed feeds; its results are brought into the reference's order. Raises VerificationError if the
+    with transposed feeds; its results are then brought into the reference's order. Raises VerificationError if the
     comparison cannot be made; a difference is not an error but a verdict. A field of these objects may be a keyword of
     the call as well: `match=["a=b"]`, `outputs=...` of the reference, `candidate_outputs=...`. One that both state is
     an ArgumentError.

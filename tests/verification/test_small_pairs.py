@@ -24,8 +24,9 @@ WEIGHTS: dict[str, Any] = {
     "i10": np.int64(10), "i11": np.int64(11), "last": np.int64(-1), "v0": np.array([0]), "v1": np.array([1]),
     "ends": np.array([100]), "all": np.array([2**63 - 1]), "h0": np.float16(0.5), "h1": np.float16(0.52),
     "q0": np.float32(0.05), "q1": np.float32(0.051), "q2": np.float32(0.01), "z0": np.uint8(128), "z1": np.uint8(129),
-    "boxes": np.array([5]), "overlap": np.array([0.5], np.float32), "mask0": np.array([1, 0, 1, 0, 1, 0], bool),
-    "mask1": np.array([0, 1, 1, 0, 1, 0], bool), "word0": np.array(["a"], object), "word1": np.array(["b"], object),
+    "boxes": np.array([5]), "bits": np.array([0, 1], np.float32), "overlap": np.array([0.5], np.float32),
+    "mask0": np.array([1, 0, 1, 0, 1, 0], bool), "mask1": np.array([0, 1, 1, 0, 1, 0], bool),
+    "word0": np.array(["a"], object), "word1": np.array(["b"], object),
 }  # fmt: skip
 
 
@@ -88,6 +89,11 @@ def scanned(body: str) -> str:
 def looked_up(nodes: str) -> str:
     """A row of a table by an index that nodes compute."""
     return f"{nodes} e = Gather(table, z) y = ReduceMean<keepdims = 0>(e, v1)"
+
+
+def chosen_row(nodes: str) -> str:
+    """Rows e of a table, chosen by the largest of each row of numbers."""
+    return f"h = MatMul(x, w0) k = ArgMax<axis = -1, keepdims = 0>(h) e = Gather(table, k) {nodes}"
 
 
 BOX = "float[1, 9, 4] boxes_in, float[1, 2, 9] scores_in"
@@ -154,6 +160,13 @@ DIFFERING = {
                                  "a = Cast<to = 10>(x) y = Cast<to = 1>(a)"),
     "whole numbers through a real type": Pair("y = Identity(x)", "a = Cast<to = 1>(x) y = Cast<to = 7>(a)", WHOLE,
                                               "int64 y"),
+    "a new axis elsewhere": Pair("y = OneHot<axis = -1>(x, i7, bits)", "y = OneHot<axis = 1>(x, i7, bits)", WHOLE),
+    "an axis of two of one size": Pair("y = OneHot(x, i7, bits)", "y = OneHot<axis = 1>(x, i7, bits)", "int64[N, 7] x"),
+    "an output turned": Pair("y = Relu(x)", "a = Relu(x) y = Transpose<perm = [0, 2, 3, 1]>(a)", IMAGE),
+    "rows turned behind a choice": Pair(
+        chosen_row("y = Neg(e)"), chosen_row("a = Neg(e) y = Transpose<perm = [0, 2, 1]>(a)"), "float[N, 5, 6] x"),
+    "a square turned behind a choice": Pair(
+        chosen_row("y = Neg(e)"), chosen_row("a = Neg(e) y = Transpose<perm = [0, 2, 1]>(a)"), "float[N, 6, 6] x"),
     "a running sum": Pair(inside("z = CumSum(h, i1)"), inside("z = CumSum<exclusive = 1>(h, i1)")),
 }  # fmt: skip
 EQUAL = {

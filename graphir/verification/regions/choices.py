@@ -17,6 +17,7 @@ from graphir.ops.traits import DecisionTrait, Rounding
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.running.layouts import order_inside
 from graphir.verification.running.slices import HELD_OF_EACH
 from graphir.verification.verdict import Verdict
 
@@ -43,7 +44,8 @@ def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) ->
         theirs, right = walks[1].region(other, partners.__contains__)
         if any(map(_chooses, (*left, *right))):
             borders |= {value, *(pairs.keys() & ours), *(partners[edge] for edge in partners.keys() & theirs)}
-    if not borders or len(ends) < len(asked) or any(names.get(end) != name for end, name in ends.items()):
+    has_all = len(ends) == len(asked) and ends.keys() <= pairs.keys()
+    if not (borders and has_all) or any(names[end] != name for end, name in ends.items()):
         return NotRun("nothing is chosen, or an output has no counterpart")
     arrays = known.expected(value for value in pairs if value in borders or value in ends)
     # A name of the reference may be that of several values: one of another shape is no border.
@@ -61,6 +63,8 @@ def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) ->
         results = cut.run(fed, list(dict.fromkeys(map(names.__getitem__, arrays))))
     except GraphirError as error:
         return NotRun.after(error)
+    if any(order_inside(results[name], arrays[end]) for end, name in ends.items()):
+        return NotRun("an output has its axes in another order")
     compared = {}
     others = {pairs[border] for border in borders}
     for value, array in arrays.items():

@@ -196,7 +196,8 @@ class Bench:
         wanted, produced = request.of_reference(expected[request.source]), request.of_candidate(results[request.name])
         if request.seen is not None and produced.size != wanted.size:
             return None
-        order = order_outside(produced, wanted) if request.is_output else order_inside(produced, wanted)
+        fed = self.candidate.fitting
+        order = order_outside(produced, wanted, fed) if request.is_output else order_inside(produced, wanted)
         laid = produced.transpose(order) if order else produced
         step = self.limits.step_of(request.source)
         return ComparedPair(request, wanted, laid, order, step, self._static_floor(request, wanted))

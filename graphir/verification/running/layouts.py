@@ -78,9 +78,13 @@ def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Arra
     return fitted
 
 
-def order_outside(result: Array, expected: Array) -> Order:
-    """Return the order of a result's axes that brings its channels to where the expected ones are, () as it is."""
-    return channel_order(result.shape, expected.shape) if result.shape != expected.shape else ()
+def order_outside(result: Array, expected: Array, fed: Fitting) -> Order:
+    """Return the order of a result's axes that brings its channels to where the expected ones are, () as it is.
+
+    So where an input too was `fed` with its channels moved: the models have different layouts. Else who reads the
+    results of one model cannot read those of the other, and the order is what differs.
+    """
+    return channel_order(result.shape, expected.shape) if any(order for _, order in fed.values()) else ()
 
 
 def order_inside(result: Array, expected: Array) -> Order:
@@ -91,7 +95,7 @@ def order_inside(result: Array, expected: Array) -> Order:
     """
     shape = result.shape
     if shape != expected.shape or len(shape) < 3 or len(set(shape[1:])) != 1:
-        return order_outside(result, expected)
+        return channel_order(shape, expected.shape)
     orders: tuple[Order, ...] = ((), *channel_moves(len(shape)))
     apart = [difference(expected, result.transpose(order) if order else result)[1] for order in orders]
     nearest = int(np.argmin(apart))

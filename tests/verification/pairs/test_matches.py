@@ -94,6 +94,7 @@ PAIRED = [
     (difference("ab"), difference("aq", order="qa"), "by position: b to q"),
     (difference("ab", ((2, 5), (1, 5))), difference("pq", ((2, 5), (1, 5)), "qp"), "by shape: b to q, a to p"),
     (network((1, 3, 5, 6)), network((1, 5, 6, 3), last=True), "channels in the last place"),
+    (network((1, 3, 5, 6)), network((1, 5, 6, 3), last=True), "was compared with its channels where y has them"),
     (network((1, 3, 5, 6)), network(OPEN, last=True), "refuses the feeds as they are; it was fed x to x with its axes"),
 ]
 
@@ -120,6 +121,7 @@ ASKED = [
     (network((1, 3, 3, 3)), network((1, 3, 3, 3), last=True), ["x=x:0,2,3,1", "y=y:0,3,1,2"]),
     (network((1, 3, 3, 3)), network((1, 3, 3, 3), last=True, result_last=False), ["x=x:0,2,3,1"]),
     (network((1, 3, 3, 3)), network((1, 3, 3, 3), result_last=True), ["y=y:0,3,1,2"]),
+    (network((1, 3, 5, 6)), network((1, 3, 5, 6), result_last=True), ["y=y:0,3,1,2"]),
 ]
 
 

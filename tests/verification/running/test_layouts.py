@@ -14,7 +14,7 @@ from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
 from graphir.verification.regions.parts import typed
-from graphir.verification.running.layouts import fit_inputs, fitted_feeds, order_inside, order_outside
+from graphir.verification.running.layouts import Fitting, fit_inputs, fitted_feeds, order_inside, order_outside
 from tests.typed import present
 
 WEIGHT = np.random.default_rng(0).standard_normal((5, 3, 2, 2)).astype(np.float32)
@@ -41,7 +41,7 @@ def network(
 SAME = [
     (network("x", last=True), network("data", last=False)),
     (network("x", last=False), network("x", last=True)),
-    (network("x", last=True, result_last=False), network("y", last=True, result_last=True)),
+    (network("x", last=True, result_last=False), network("y", last=False, result_last=True)),
     (network("x", last=True, pooled=True), network("x", last=False, pooled=True)),
 ]
 
@@ -85,6 +85,8 @@ ORDERS = [
     ((1, 3, 8), (1, 3, 8, 1), ()),
 ]
 
+TURNED: Fitting = {"x": ("x", (0, 2, 3, 1))}
+
 
 @pytest.mark.parametrize(("shape", "wanted", "order"), ORDERS)
 def test_channels_move_only_where_that_fits(
@@ -93,10 +95,11 @@ def test_channels_move_only_where_that_fits(
     assert channel_order(shape, wanted) == order
 
 
-def test_results_come_into_the_expected_order() -> None:
+def test_results_come_into_the_expected_order_where_an_input_was_turned() -> None:
     array = np.arange(24.0).reshape(1, 2, 3, 4)
     found = array.transpose(0, 2, 3, 1)
-    assert np.array_equal(found.transpose(order_outside(found, array)), array)
+    assert np.array_equal(found.transpose(order_outside(found, array, TURNED)), array)
+    assert order_outside(found, array, {"x": ("x", ())}) == ()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2)])
@@ -119,7 +122,7 @@ def test_numbers_that_are_apart_in_every_order_stay_as_they_are(seed: int) -> No
 
 def test_outputs_of_equal_sizes_are_not_turned() -> None:
     array = np.arange(27.0).reshape(1, 3, 3, 3)
-    assert order_outside(array.transpose(0, 2, 3, 1), array) == ()
+    assert order_outside(array.transpose(0, 2, 3, 1), array, TURNED) == ()
 
 
 def test_whole_numbers_that_rounding_moved_are_rounded_back() -> None:
