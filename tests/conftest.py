@@ -61,8 +61,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_thin_rows(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of what is selected, the rows that run; see `tests/thinning.py`."""
+    """Of what is selected, the rows that run; see `tests/thinning.py`. Files with a live framework come last: a worker
+    that has loaded some takes long for each fork, and most tests that fork need none.
+    """
     thinning.thin(config, items)
+    live = {item.path for item in items if item.get_closest_marker("live")}
+    items.sort(key=lambda item: item.path in live)
 
 
 def pytest_sessionstart() -> None:

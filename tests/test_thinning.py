@@ -67,7 +67,7 @@ def test_the_slices_are_all_rows(count: int) -> None:
     assert max(map(len, slices)) < 1.3 * len(items) / count
 
 
-def test_of_a_large_table_one_row_of_four_runs() -> None:
+def test_of_a_large_table_one_row_of_eight_runs() -> None:
     items = rows(LARGE, 1)
     assert len(run_of(items, 1)) == LARGE
     items = rows(1000, 1)

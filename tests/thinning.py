@@ -1,6 +1,6 @@
 """Which tests and rows run: CONTRIBUTING.md, "Rows and skips", is the page for readers.
 
-Of a test with more than LARGE rows one of four runs, as `@pytest.mark.one_of(4)` says. Another N, and groups, are what
+Of a test with more than LARGE rows one of eight runs, as `@pytest.mark.one_of(8)` says. Another N, and groups, are what
 `@pytest.mark.one_of(N, by="case.op")` is for: one row of N proves as much as all of them while nothing is wrong, as
 long as each group keeps one: the rows that `by` gives the same value (a parameter's name, or an attribute of it). N
 divides SLICES, and which rows run rotates with the commit: the rows of SLICES slices are all rows.
@@ -34,7 +34,7 @@ SLICE = "--slice"
 # A mark may divide its table by any divisor of this.
 SLICES = 8
 # Of how many rows on one of how many runs, where no mark says it.
-LARGE, USUAL = 16, 4
+LARGE, USUAL = 16, 8
 GUARDS = ("tests/test_", "tests/docs/")
 # The seconds of processor of files, tests and rows that take turns. `pytest --full --durations 0` measures them.
 TURNS = Path(__file__).with_name("turns.txt")

@@ -92,7 +92,7 @@ def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path,
 
 
 @pytest.mark.live
-@pytest.mark.one_of(8, by="family")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize(("family", "name"), ZOO, ids=[name for _, name in ZOO])
 def test_zoo_equals_live_mxnet(mxnet: ModuleType, family: str, name: str, tmp_path: Path, capfd: Any) -> None:
     from tests.models import zoo

@@ -139,6 +139,7 @@ def fast() -> Iterator[Live]:
 MXNET_ROADS = {"mxnet": lambda graph: graph, "onnx": through_onnx}
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.live
 @pytest.mark.parametrize("road", MXNET_ROADS)
 @pytest.mark.parametrize("model", MODELS)
@@ -237,6 +238,7 @@ def test_onnx_written_again_keeps_its_face(shared: Path, model: str) -> None:
     assert [value.name for value in after.graph.output] == [value.name for value in before.graph.output]
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("model", ONNX)
 def test_onnx_weights_keep_their_names_in_mxnet(shared: Path, model: str) -> None:
     original = initializers(onnx.load(shared / "models" / "onnx" / model / "model.onnx"))
@@ -250,6 +252,7 @@ def test_onnx_weights_keep_their_names_in_mxnet(shared: Path, model: str) -> Non
 ALL = (*MODELS, *(f"onnx/{model}" for model in ONNX))
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("model", ALL)
 def test_json_in_between_changes_nothing(shared: Path, model: str, tmp_path: Path) -> None:
     family, _, name = model.partition("/")

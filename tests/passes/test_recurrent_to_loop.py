@@ -153,6 +153,7 @@ def test_what_cannot_be_a_loop_stays_as_it_is(model: onnx.ModelProto, reason: st
     assert str(graph) == shown
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.live
 @pytest.mark.parametrize("steps", [1500, "T"])
 @pytest.mark.parametrize(

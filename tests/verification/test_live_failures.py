@@ -79,6 +79,7 @@ def checkpoint(folder: Path) -> Path:
     return folder / "net"
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("does, error, said", ROWS, ids=IDS)
 def test_a_failure_is_a_result(tmp_path: Path, does: str, error: type[LiveFailed], said: str) -> None:
     python = limits(tmp_path, does, error)

@@ -66,6 +66,7 @@ def shapes_of(folder: Path) -> dict[str, Any]:
     return {name: tuple(shape) for name, shape in facts["inputs"].items()}
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_shared_models_differ_by_rounding_only(shared: Path, name: str, tmp_path: Path) -> None:
     folder = shared / "models" / "mxnet" / name

@@ -54,6 +54,7 @@ def distance(found: Array, expected: Array) -> float:
     return float(np.abs(found.astype(np.float64) - expected.astype(np.float64)).max(initial=0.0)) / scale
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.live
 @pytest.mark.parametrize("model", MODELS)
 def test_live_mxnet_computes_the_same(shared: Path, model: str, live_pair: LivePair, tmp_path: Path) -> None:
@@ -62,6 +63,7 @@ def test_live_mxnet_computes_the_same(shared: Path, model: str, live_pair: LiveP
     assert max(distance(one, other) for one, other in zip(found, expected, strict=True)) <= LIMIT
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_read_back_computes_the_same(shared: Path, model: str, tmp_path: Path) -> None:
     path, inputs, expected = golden(shared, model)

@@ -180,6 +180,7 @@ FORMS: dict[str, Callable[[NamedNet], list[Value]]] = {
 }
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("form", FORMS)
 def test_a_drawn_network_is_written_as_it_computes(form: str, seed: int, tmp_path: Path) -> None:

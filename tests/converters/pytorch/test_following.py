@@ -43,6 +43,7 @@ def test_control_flow_is_followed_unless_the_first_lines_say_otherwise(name: str
     assert followed == (NOTE not in text), text
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("case", DETECTION, ids=str)
 def test_functions_over_data_are_named(case: Case) -> None:
     need_torch()

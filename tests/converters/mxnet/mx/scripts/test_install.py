@@ -38,6 +38,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_script_runs_as_under_python(name: str, tmp_path: Path) -> None:
     (tmp_path / "neighbour.py").write_text("VALUE = 5\n")
