@@ -17,6 +17,7 @@ from .ops.counts import name_new_sizes
 from .safety.arguments import expect, expect_items
 from .safety.limits import charge_nodes
 from .structure.checks import check_operands, check_output_names
+from .structure.frozen import expect_open
 from .structure.store import GraphStore
 from .tensor import Tensor
 from .types import ANYTHING, TYPES, DType, Type, unify
@@ -44,6 +45,7 @@ class Graph(GraphStore):
 
     def order_inputs(self, values: Iterable[Value]) -> None:
         """Put the inputs into this order. Raises GraphError unless `values` are the inputs, each once."""
+        expect_open(self)
         chosen = list(values)
         if len(chosen) != len(self._inputs) or set(chosen) != set(self._inputs):
             raise GraphError(
@@ -122,6 +124,7 @@ class Graph(GraphStore):
     ) -> Node:
         """`add_node` for those who know that their arguments are of the right kinds, which is not looked at again."""
         shown = name or op.name
+        expect_open(self)
         check_operands(self, shown, op, operands)
         if (count := op.output_count) > FEW:
             charge_nodes(count, f"{shown} ({op.name})")
@@ -195,6 +198,7 @@ class Graph(GraphStore):
         for value in chosen:
             if not self.can_use(value):
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
+        expect_open(self)
         for value in self._outputs:
             value.graph._holders[value].pop(self, None)
         for index, value in enumerate(chosen):
@@ -352,6 +356,7 @@ class Graph(GraphStore):
         ShapeError on a contradiction."""
         if not self.can_use(value):
             self._own(value)
+        expect_open(self)
         expect(type_, TYPES, f"the type of {value.name}")
         try:
             refined = unify(value.type, type_)
@@ -385,16 +390,6 @@ class Graph(GraphStore):
 
         check_graph(self)
         check_types(self)
-
-    def _new_value(self, name: str, type_: Type) -> Value:
-        if not expect(name, str, "the name of a value"):
-            raise GraphError("a value needs a name")
-        expect(type_, TYPES, f"the type of {name}")
-        if name in self._values:
-            raise GraphError(f"a value called {name!r} exists already")
-        value = Value(self, name, type_)
-        self._values[name] = value
-        return value
 
 
 __all__ = ["Decision", "Graph", "Node", "Value", "describe_failure", "known_of"]

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from graphir.graph import Graph
 from graphir.structure.cloning import Images as Images
 from graphir.structure.cloning import clone as clone
 from graphir.structure.cloning import clone_into as clone_into
+from graphir.structure.frozen import FrozenGraphError, frozen
+
+T = TypeVar("T")
 
 
-@contextmanager
-def on_copy(graph: Graph, change: Callable[[Graph], object], *, needed: bool) -> Iterator[Graph]:
-    """The graph as `change` makes it, for one who must not touch it: a copy, or the graph itself if none is `needed`.
-
-    What is decided about the copy is decided about the graph.
-    """
-    if not needed:
-        yield graph
-        return
-    copy = clone(graph)
-    change(copy)
-    yield copy
-    graph.decisions[:] = copy.decisions
+def on_copy(graph: Graph, work: Callable[[Graph], T]) -> tuple[Graph, T]:
+    """Return a graph that is done with as `work` says, and what that returns, for one who must not touch `graph`: a
+    copy, or where the work changes nothing the graph itself. The first change begins it again, on the copy."""
+    try:
+        with frozen(graph):
+            return graph, work(graph)
+    except FrozenGraphError:
+        copy = clone(graph)
+    return copy, work(copy)

@@ -26,17 +26,6 @@ def remove_dead_code(graph: Graph) -> Outcome:
     return outcome
 
 
-def has_dead_parts(graph: Graph) -> bool:
-    """Return whether there is a node or parameter that no output depends on. Of dead nodes the last has no result that
-    anything uses."""
-    if not all(value.is_needed for value in graph.parameters):
-        return True
-    return any(
-        not any(value.is_needed for value in node.outputs) or any(map(has_dead_parts, node.subgraphs))
-        for node in graph.nodes
-    )
-
-
 def keep_live_part(graph: Graph) -> Outcome:
     """Leave out what no output depends on, in subgraphs too; inputs stay.
 

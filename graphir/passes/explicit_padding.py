@@ -40,16 +40,6 @@ def make_padding_explicit(graph: Graph) -> Outcome:
     return outcome
 
 
-def has_open_padding(graph: Graph) -> bool:
-    """Return whether a convolution or pooling states its padding otherwise than by numbers."""
-    return any(
-        isinstance(getattr(node.op, "padding", None), Same)
-        or bool(getattr(node.op, "output_shape", ()))
-        or any(map(has_open_padding, node.subgraphs))
-        for node in graph.nodes
-    )
-
-
 def kernel_of(node: Node) -> tuple[int, ...] | None:
     """Return the spatial shape of the window of a convolution or pooling, None if it is not known."""
     op = node.op

@@ -10,15 +10,13 @@ from .inline import GraphNames
 from .outcome import Outcome
 
 
-def has_shadowed_names(graph: Graph) -> bool:
-    """Return whether a graph inside another one has a name of that."""
-    return any(True for _ in _shadowed(graph))
-
-
 def rename_shadowed(graph: Graph) -> Outcome:
     """Give each value of a graph inside another one that has a name of that a name of its own. Linear in values."""
-    names, outcome = GraphNames(graph), Outcome()
-    for value in list(_shadowed(graph)):
+    outcome = Outcome()
+    if not (values := list(_shadowed(graph))):
+        return outcome
+    names = GraphNames(graph)
+    for value in values:
         name = value.name
         value.graph.rename(value, names.fresh(name))
         outcome.note(name, "a graph around has a value of this name")

@@ -17,16 +17,19 @@ from graphir.ops.shape import Reshape, Shape, Transpose
 from graphir.ops.shape_parts import Concat
 from graphir.tensor import Tensor
 
-from .rewrite import Accepted, Rule, Rules
+from .outcome import Outcome
+from .rewrite import Accepted, Rule, Rules, apply_rules
 
 
-def has_unread_regions(graph: Graph) -> bool:
-    """Return whether there are several RoiAligns of regions that a Where behind each leaves out: the levels of a
-    pyramid. For a single one, which pools nearly all regions, sizes that only a run knows cost more than they save."""
-    return sum(_pooling(node) is not None for node in graph.nodes) > 1
+def pool_needed_regions(graph: Graph) -> Outcome:
+    """Pool only what is read where there are several RoiAligns of regions that a Where behind each leaves out: the
+    levels of a pyramid. For a single one, which pools nearly all regions, sizes that only a run knows cost more than
+    they save."""
+    count = sum(_pooling(node) is not None for node in graph.nodes)
+    return apply_rules(graph, rules=NEEDED_REGIONS) if count > 1 else Outcome()
 
 
-def pool_needed_regions(graph: Graph, node: Node) -> Accepted:
+def _pool_level(graph: Graph, node: Node) -> Accepted:
     """Pool only the regions that a Where behind a RoiAlign keeps, if its condition has one element a region and its
     other operand is one number: a level of a pyramid has the regions of its size."""
     pooling = _pooling(node)
@@ -73,5 +76,5 @@ def _pooling(node: Node) -> Node | None:
 
 
 NEEDED_REGIONS: Rules = {
-    Where: (Rule("only the regions are pooled that the choice behind it keeps", pool_needed_regions),)
+    Where: (Rule("only the regions are pooled that the choice behind it keeps", _pool_level),)
 }

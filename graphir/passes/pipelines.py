@@ -30,13 +30,11 @@ MOST_ROUNDS = 64
 
 @record
 class Step:
-    """One pass: `run` does it, and `then` follow where it changed anything. `applies` is a quick look whether there may
-    be anything to do."""
+    """One pass: `run` does it, and `then` follow where it changed anything."""
 
     name: str
     run: Callable[[Graph], Outcome]
     then: tuple[Step, ...] = ()
-    applies: Callable[[Graph], bool] = lambda graph: True
 
 
 @record
@@ -63,14 +61,17 @@ class Pipeline:
 
     @contextmanager
     def on_copy(self, graph: Graph) -> Iterator[Graph]:
-        """The graph as the steps make it, for one who must not touch it: a copy where any of them applies, else itself.
+        """The graph as the steps make it, for one who must not touch it: a copy where any of them changes it, else
+        itself.
 
         What is decided about the copy is decided about the graph.
         """
         from .clone import on_copy
 
-        with on_copy(graph, self.run, needed=any(step.applies(graph) for step in self.steps)) as copy:
-            yield copy
+        copy, _ = on_copy(graph, self.run)
+        yield copy
+        graph.decisions[:] = copy.decisions
+
 
 
 def step(run: Callable[..., Outcome], *then: Callable[..., Outcome], **options: Any) -> Step:
@@ -164,7 +165,7 @@ def _everywhere(step: Step) -> Step:
         outcome |= step.run(graph)
         return outcome
 
-    return Step(step.name, run, step.then, step.applies)
+    return Step(step.name, run, step.then)
 
 
 def import_from_mxnet() -> Pipeline:
@@ -205,9 +206,9 @@ def import_from_tensorflow(
 def explicit_padding() -> Pipeline:
     """Behind an import from a format that states SAME, in `load` and `convert` alike: SAME becomes numbers wherever
     they follow from what is known."""
-    from .explicit_padding import has_open_padding, make_padding_explicit
+    from .explicit_padding import make_padding_explicit
 
-    return Pipeline("explicit padding", (Step("make_padding_explicit", make_padding_explicit, (), has_open_padding),))
+    return Pipeline("explicit padding", (step(make_padding_explicit),))
 
 
 def export() -> Pipeline:
@@ -215,23 +216,18 @@ def export() -> Pipeline:
 
     Run it by `on_copy`: the graph that a user holds stays as it is.
     """
-    from .dead_code import has_dead_parts, keep_live_part
+    from .dead_code import keep_live_part
 
-    return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
+    return Pipeline("export", (step(keep_live_part),))
 
 
 def for_onnx() -> Pipeline:
     """In front of the exporter of ONNX, for graphs of other formats: runtimes pool every region that they are given,
     and take no value inside a branch or loop that has the name of one outside."""
-    from .inner_names import has_shadowed_names, rename_shadowed
-    from .needed_regions import NEEDED_REGIONS, has_unread_regions
-    from .rewrite import apply_rules
+    from .inner_names import rename_shadowed
+    from .needed_regions import pool_needed_regions
 
-    steps = (
-        Step("pool_needed_regions", partial(apply_rules, rules=NEEDED_REGIONS), (), has_unread_regions),
-        Step("rename_shadowed", rename_shadowed, (), has_shadowed_names),
-    )
-    return Pipeline("ONNX", steps)
+    return Pipeline("ONNX", (step(pool_needed_regions), step(rename_shadowed)))
 
 
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:

@@ -44,11 +44,7 @@ def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
 
 def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:
     """Rewrite each node in order by the first of these rules that applies to it, and leave out what is then unused."""
-    outcome, kinds = Outcome(), kinds_in(graph)
-    possible: Rules = {
-        kind: rows for kind in kinds & rules.keys()
-        if (rows := [rule for rule in rules[kind] if any(map(kinds.issuperset, rule.needs))])
-    }  # fmt: skip
+    outcome, possible = Outcome(), possible_rules(graph, rules)
     for node in list(graph.nodes):
         if type(node.op) in possible and node.graph is graph and (why := rewritten(graph, node, possible)):
             outcome.note(node.name, why)
@@ -56,6 +52,15 @@ def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:
     if outcome:
         outcome |= remove_dead_code(graph)
     return outcome
+
+
+def possible_rules(graph: Graph, rules: Rules) -> Rules:
+    """Return the rules whose needs a graph has, until one of them changes it. Linear in nodes."""
+    kinds = kinds_in(graph)
+    return {
+        kind: rows for kind in kinds & rules.keys()
+        if (rows := [rule for rule in rules[kind] if any(map(kinds.issuperset, rule.needs))])
+    }  # fmt: skip
 
 
 def bypass(graph: Graph, node: Node, value: Value) -> Accepted:

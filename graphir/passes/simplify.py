@@ -18,7 +18,7 @@ from graphir.types import DType, Unknown
 
 from .dead_code import remove_dead_code
 from .outcome import Outcome
-from .rewrite import Accepted, Rule, Rules, bypass, rewritten
+from .rewrite import Accepted, Rule, Rules, bypass, possible_rules, rewritten
 
 MAX_WALKS = 8
 SHARED_LIMIT = 1 << 16
@@ -32,13 +32,15 @@ def simplify(graph: Graph, *, further: Rules | None = None) -> Outcome:
     """
     outcome = remove_dead_code(graph)
     rules = {**RULES, **{kind: (*RULES.get(kind, ()), *more) for kind, more in (further or {}).items()}}
+    possible = possible_rules(graph, rules)
     for _ in range(MAX_WALKS):
         count = len(outcome.changes)
         for node in list(graph.nodes):
             if node.graph is not graph:
                 continue
-            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, rules)
+            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, possible)
             if why:
+                possible = rules
                 outcome.note(node.name, why)
         if len(outcome.changes) == count:
             break
@@ -266,11 +268,14 @@ def _simplify_reshape(graph: Graph, node: Node) -> Accepted:
 SINKS = frozenset(
     cls for cls in (*activation.OPERATORS, *ew.OPERATORS) if cls.elementwise is not Elementwise.NO
 )
-SINK = Rule("the Transpose in front of it moves behind it, to meet another", _sink_transpose)
+SINK = Rule(
+    "the Transpose in front of it moves behind it, to meet another", _sink_transpose, (frozenset({Transpose}),)
+)
+FACTOR_ONE = Rule("it multiplies or divides by one", _drop_factor_one, (frozenset({float}),))
 RESHAPE = Rule("the shape is there already, or it joins a reshaping in front of it, or a parameter", _simplify_reshape)
 RULES: Rules = {
     **dict.fromkeys(SINKS, (SINK,)),
-    **dict.fromkeys((ew.Mul, ew.Div), (Rule("it multiplies or divides by one", _drop_factor_one), SINK)),
+    **dict.fromkeys((ew.Mul, ew.Div), (FACTOR_ONE, SINK)),
     ew.Identity: (Rule("it changes nothing", _drop_identity),),
     ew.Cast: (Rule("the dtype is there already", _drop_cast), SINK),
     Transpose: (Rule("it joins the Transpose in front of it or a parameter, or keeps the order", _simplify_transpose),),

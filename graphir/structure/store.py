@@ -10,9 +10,11 @@ from graphir.decisions import DecisionKind
 from graphir.errors import GraphError
 from graphir.node import Decision, Node, Value
 from graphir.safety.arguments import expect
+from graphir.structure.frozen import expect_open
 from graphir.structure.names import free_name, similar_names
 from graphir.structure.views import Nodes, Weights
 from graphir.tensor import Tensor
+from graphir.types import TYPES, Type
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -134,11 +136,24 @@ class GraphStore:
 
     def fresh_name(self, wanted: str) -> str:
         """Return `wanted` if no value has that name, else `wanted` with the first free number behind it."""
+        expect_open(self)  # which number is free is counted
         return free_name(expect(wanted, str, "the wanted name"), self._values, self._counters)
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:
         """Record a decision."""
+        expect_open(self)
         self.decisions.append(Decision(kind, node, text))
+
+    def _new_value(self, name: str, type_: Type) -> Value:
+        expect_open(self)
+        if not expect(name, str, "the name of a value"):
+            raise GraphError("a value needs a name")
+        expect(type_, TYPES, f"the type of {name}")
+        if name in self._values:
+            raise GraphError(f"a value called {name!r} exists already")
+        value = Value(self, name, type_)  # type: ignore[arg-type]
+        self._values[name] = value
+        return value
 
     def _replace_outputs(self, indices: Iterable[int], value: Value) -> None:
         """Give a value at these places. A tuple is made again when it is read: many may be replaced before."""
@@ -149,10 +164,12 @@ class GraphStore:
             outputs[index] = value
 
     def _own_node(self, node: Node) -> None:
+        expect_open(self)
         if expect(node, Node, f"a node of {self.name}").graph is not self:
             raise GraphError(f"{node.name} is not a node of {self.name}")
 
     def _own(self, value: Value) -> None:
+        expect_open(self)
         expect(value, Value, f"a value of {self.name}", "a Value of the graph, as in graph['x']")
         if not self.holds(value):
             raise GraphError(f"{value.name} is not a value of {self.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
@@ -16,7 +16,7 @@ from graphir.converters.pytorch.exporting.ops import export_table
 from graphir.converters.pytorch.files import name_row
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
-from graphir.passes.clone import clone
+from graphir.passes.clone import on_copy
 from graphir.passes.inline import GraphNames
 from graphir.passes.pipelines import for_pytorch
 from graphir.tensor import Tensor
@@ -88,24 +88,28 @@ def export_copy(
     """Write a graph, which stays as it is but for its decisions; with `training` as a module to be trained. Its first
     lines hold `notes`, instead of what was decided about the nodes that they are about. Raises UnsupportedOpError with
     every node that cannot be written."""
-    copy = clone(graph)
-    for_pytorch(onnx_evaluator(), training=training).run(copy)
-    writer = _NodeWriter(copy, training=training)
-    writer.export.notes.update(notes or {})
-    writer.check_ends()
-    writer.write_all(list(copy.nodes))
-    writer.refusals.raise_gaps("node(s) cannot be written for PyTorch:")
-    outputs = [writer.export.reference(value) for value in copy.outputs]
-    drop_unused(writer.export, outputs)
+    copy, export = on_copy(graph, partial(_written, training=training))
+    export.notes.update(notes or {})
+    outputs = [export.reference(value) for value in copy.outputs]
+    drop_unused(export, outputs)
     stated = set(graph.decisions)
-    added = (*copy.decisions, *writer.export.decisions)
+    added = (*copy.decisions, *export.decisions)
     graph.decisions.extend(decision for decision in added if decision not in stated)
-    export = writer.export
     if note := note_on_export(export):
         export.notes[""] = note
     classes = design(export, outputs, name)
     tensors = {classes.keys[key]: tensor for key, tensor in export.tensors.items()}
     return TorchModule(graph, copy, tensors, export, outputs, classes)
+
+
+def _written(graph: Graph, *, training: bool) -> Export:
+    """Return what the nodes of a graph become, which gets its terms from PyTorch first."""
+    for_pytorch(onnx_evaluator(), training=training).run(graph)
+    writer = _NodeWriter(graph, training=training)
+    writer.check_ends()
+    writer.write_all(list(graph.nodes))
+    writer.refusals.raise_gaps("node(s) cannot be written for PyTorch:")
+    return writer.export
 
 
 class _NodeWriter:
