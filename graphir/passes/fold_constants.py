@@ -24,6 +24,7 @@ from graphir.ops.selection import Compress, NonZero, Unique
 from graphir.ops.traits import Rounding
 from graphir.ops.work import is_open
 from graphir.safety.foreign_text import listing
+from graphir.structure.frozen import expect_open
 from graphir.structure.record import mutable_record
 from graphir.tensor import Tensor, byte_size
 from graphir.types import UNKNOWN, Dim, DType, TensorType
@@ -295,6 +296,7 @@ class _Evaluation:
 
     def _run(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
         """Return the wanted values, None if the nodes cannot be computed together."""
+        expect_open(self.graph)  # before it costs anything: what is computed is put into the graph
         part = Graph("constants")
         part.metadata = dict(self.graph.metadata)
         images: dict[Value, Value] = {}

@@ -15,6 +15,7 @@ from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Identity, Neg
 from graphir.passes import pipelines
+from graphir.passes.clone import on_copy
 from graphir.passes.inline import GraphNames
 from graphir.passes.outcome import Change, Outcome
 from graphir.passes.pipelines import Pipeline, Step
@@ -34,6 +35,8 @@ MAKERS: dict[str, Callable[[Graph], Pipeline]] = {
     "export": lambda graph: pipelines.export(),
     "smallest": lambda graph: pipelines.smallest(EVALUATOR),
     "lowering": lambda graph: pipelines.lowering(GraphNames(graph), EVALUATOR),
+    "onnx": lambda graph: pipelines.for_onnx(),
+    "pytorch": lambda graph: pipelines.for_pytorch(EVALUATOR),
 }
 
 
@@ -201,3 +204,16 @@ def test_a_copy_is_made_only_where_there_is_something_to_do() -> None:
         assert "dead" not in live
     assert "dead" in graph
     assert [value.name for value in live.outputs] == ["y"]
+
+
+@pytest.mark.parametrize("name", ["export", "onnx", "pytorch"])
+def test_a_graph_stays_as_it_is_where_a_copy_is_changed(name: str, suite: list[Sample]) -> None:
+    same = 0
+    for sample in suite:
+        graph = from_model(sample.model.SerializeToString())
+        before = str(graph), list(graph.decisions)
+        copy, outcome = on_copy(graph, MAKERS[name](graph).run)
+        assert (str(graph), graph.decisions) == before, sample.name
+        assert (copy is graph) or outcome.changed, sample.name
+        same += copy is graph
+    assert same > 20

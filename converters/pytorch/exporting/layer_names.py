@@ -61,11 +61,10 @@ def _scope_of_weights(weights: Iterable[Value]) -> str:
 def _weights_of(node: Node) -> list[Value] | None:
     """Return the weights of a node that becomes a layer, None for others. What is elementwise is part of a layer, but
     for a Dropout, and what adds a bias to a product."""
-    is_shift = isinstance(node.op, Add) and any(
+    if node.op.elementwise is not Elementwise.NO and not (isinstance(node.op, Add) and any(
         value is not None and value.producer is not None and isinstance(value.producer.op, MatMul)
         for value in node.inputs
-    )
-    if node.op.elementwise is not Elementwise.NO and not is_shift:
+    )):  # fmt: skip
         return [] if isinstance(node.op, Dropout) else None
     tensors = [(value, value.tensor) for value in node.inputs if value is not None and value.producer is None]
     return [value for value, tensor in tensors if tensor and tensor.shape and tensor.dtype.is_float] or None

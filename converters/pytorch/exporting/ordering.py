@@ -76,8 +76,8 @@ def hoisted(statements: Sequence[Statement]) -> list[Statement]:
     keys: list[tuple[int, bool, int]] = []
     for place, statement in enumerate(statements):
         base, is_moved = place, False
-        targets = [number for number in statement.targets if number in last]
-        if targets and max([last[number] - min(place, first[number]) for number in targets]) > FAR:
+        if max([last.get(n, -1) - min(place, first.get(n, place)) for n in statement.targets], default=0) > FAR:
+            targets = [number for number in statement.targets if number in last]
             is_free = not (statement.keeps or statement.blocks or statement.is_setting)
             reader = min([first[number] for number in targets])
             if is_free and max([last[number] - first[number] for number in targets]) > FAR:
