@@ -76,7 +76,7 @@ class OnnxSession:
         runtime = import_onnxruntime()
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
-        self._shared = _add_external(external, options, chosen)
+        self._shared = _add_external(external, options, chosen, optimize=optimize)
         self._weights: list[Any] = model.share(runtime, options) if isinstance(model, InMemory) else []  # read by it
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         model = model.message if isinstance(model, InMemory) else model
@@ -342,15 +342,19 @@ def _start_session(
 
 
 def _add_external(
-    external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice]
+    external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice], *, optimize: bool
 ) -> SharedWeights | None:
     """Add the folder of the external data to the options, and weights that the CPU alone reads where they lie; return
-    these weights."""
+    these weights.
+
+    With optimisations onnxruntime maps the files by itself: it turns the axes of weights and keeps their names, under
+    which it would then find the weights as they lie here.
+    """
     if external is None:
         return None
     folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)
     options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(folder))
-    if shared is not None and all(choice.row.name == "cpu" for choice in chosen):
+    if shared is not None and not optimize and all(choice.row.name == "cpu" for choice in chosen):
         shared.add_to(options)
     return shared
 

@@ -8,7 +8,8 @@ import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,11 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     marked = [tensor for tensor in all_tensors if any(entry.key == MARK for entry in tensor.external_data)]
     if any(_region(tensor, stripped) is None for tensor in marked):
         return None
+    folder = _name_contents(all_tensors, Path(path), real_path)
     # Of the tensors elsewhere (of attributes, of graphs inside nodes) onnxruntime wants the elements.
     inside = {
         tensor.name: (real_path, region[0]) for tensor in model.graph.initializer
-        if (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
+        if folder == real_path.parent and (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
     }  # fmt: skip
     outside = {tensor.name: place for tensor in model.graph.initializer if (place := _place(tensor, Path(path)))}
     if not inside and not outside:
@@ -77,8 +79,25 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         if region is not None:
             tensor.ClearField("external_data")
             tensor.raw_data = bytes(content[region[0] : sum(region)])
-    folder = real_path.parent if inside else Path(path).absolute().parent
     return Mapped(model.SerializeToString(), SharedWeights(folder, locations))
+
+
+def _name_contents(tensors: Iterable[Any], model: Path, real_model: Path) -> Path:
+    """Name the files themselves in which elements lie, not links to them, and return the folder that these names are
+    relative to: that of the model's own file or, where they do not lie in it, of the link to the model. onnxruntime
+    reads nothing outside one folder."""
+    contents: dict[str, Path] = {}
+    entries = [entry for tensor in tensors for entry in tensor.external_data if entry.key == "location"]
+    for text in dict.fromkeys(entry.value for entry in entries):
+        with suppress(FormatError):  # onnxruntime is to say what is wrong with it
+            contents[text] = Path(os.path.realpath(external_place(model, text, "a weight")))
+    folders = (real_model.parent, Path(os.path.realpath(model.parent)))
+    folder = next((f for f in folders if all(content.is_relative_to(f) for content in contents.values())), folders[0])
+    for entry in entries:
+        content = contents.get(entry.value)
+        if content is not None and content.is_relative_to(folder):
+            entry.value = content.relative_to(folder).as_posix()
+    return folder
 
 
 def _place(tensor: Any, model: Path) -> tuple[Path, int] | None:

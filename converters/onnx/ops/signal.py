@@ -8,6 +8,7 @@ from graphir.converters.onnx.exporting.context import ExportNode, direct, onnx_v
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable, direct_rows
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import signal as ir
+from graphir.ops.shape import Unsqueeze
 from graphir.types import DType
 
 # Of each window: the weights of 1, cos(2 pi n / N) and cos(4 pi n / N).
@@ -49,6 +50,16 @@ def import_dft_17(node: ImportNode) -> None:
     node.emit(ir.DFT(node.flag("inverse"), node.flag("onesided")), node.input(0), node.optional(1), axis)
 
 
+def import_stft(node: ImportNode) -> None:
+    """Read STFT. A real signal may lack its last axis of size 1: so onnxruntime has it, and exporters write it."""
+    signal = node.input(0)
+    if signal.rank is None:
+        node.infer_now()
+    if signal.rank == 2:
+        signal = node.step(Unsqueeze(), signal, node.vector([2]), suffix="signal")
+    node.emit(ir.STFT(node.flag("onesided", True)), signal, *node.inputs[1:])
+
+
 def export_dft(node: ExportNode[ir.DFT]) -> None:
     """Write DFT; before opset 20 its axis must be a known number."""
     op = node.op
@@ -79,6 +90,7 @@ EXPORTS = table(
 
 IMPORTS: ImportTable = {
     **{cls.__name__: {17: import_direct(cls)} for cls in WINDOWS},
-    **direct_rows(ir.MelWeightMatrix, ir.STFT, since=17),
+    **direct_rows(ir.MelWeightMatrix, since=17),
+    "STFT": {17: import_stft},
     "DFT": {17: import_dft_17, 20: import_direct(ir.DFT)},
 }

@@ -11,7 +11,7 @@ from tests.converters.onnx.versions import Old, assert_comes_back, model, ramp
 
 N = {"n": np.int32(10)}
 X = {"x": ramp(2, 8, 6, 1), "c": ramp(2, 5, 2), "k": np.int64(5), "a": np.int64(1), "b": np.int64(-2)}
-SIGNAL = {"x": ramp(1, 32, 1), "s": np.int64(4), "w": ramp(8), "k": np.int64(8)}
+SIGNAL = {"x": ramp(1, 32, 1), "v": ramp(2, 32), "s": np.int64(4), "w": ramp(8), "k": np.int64(8)}
 
 OLD = (
     Old(17, "y = HannWindow(n)", N),
@@ -28,6 +28,7 @@ OLD = (
     Old(20, "y = DFT(x, k, b)", X, ("b", "k"), target=17),
     Old(20, "y = DFT(x, , a)", X),
     Old(17, "y = STFT(x, s, w)", SIGNAL),
+    Old(17, "y = STFT(v, s, w)", SIGNAL),
     Old(17, "y = STFT <onesided: int = 0> (x, s, , k)", SIGNAL, ("s", "k")),
 )
 

@@ -82,6 +82,49 @@ def test_through_a_link(tmp_path: Path) -> None:
         np.testing.assert_array_equal(candidate.run({"x": X}, ["f"])["f"], weight())
 
 
+@pytest.mark.parametrize("linked", [("m.onnx", "w.bin"), ("m.onnx",), ()])
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_weights_in_a_second_file(linked: tuple[str, ...], is_inside: bool, tmp_path: Path) -> None:
+    """With links and without; the contents have other names."""
+    (tmp_path / "contents").mkdir()
+    (tmp_path / "names").mkdir()
+    nodes = [helper.make_node("Add", ["x", "v"], ["f"]), helper.make_node("Add", ["w", "f"], ["y"])]
+    inner = weight() if is_inside else np.ones(1, np.float32)
+    model = model_of([numpy_helper.from_array(inner, "w"), numpy_helper.from_array(weight(), "v")], nodes)
+    tensor = model.graph.initializer[1]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="w.bin")
+    for name, content in (("m.onnx", model.SerializeToString()), ("w.bin", weight().tobytes())):
+        place = tmp_path / ("contents/of-" if name in linked else "names") / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(content)
+        if name in linked:
+            (tmp_path / "names" / name).symlink_to(place)
+    with OnnxCandidate(tmp_path / "names" / "m.onnx") as candidate:
+        np.testing.assert_array_equal(candidate.run({"x": X})["y"], X + weight() + inner)
+        np.testing.assert_array_equal(candidate.twin.run({"x": X})["y"], X + weight() + inner)
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_weights_whose_axes_onnxruntime_turns(optimize: bool, tmp_path: Path) -> None:
+    """It pushes Transpose through Add and turns the weight, which keeps its name."""
+    square = np.arange(24.0 * 24, dtype=np.float32).reshape(24, 24)
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0]),
+        helper.make_node("Add", ["turned", "w"], ["sum"]),
+        helper.make_node("Transpose", ["sum"], ["y"], perm=[1, 0]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, [24, 24])], [helper.make_tensor_value_info("y", 1, [24, 24])],
+        [numpy_helper.from_array(square, "w")],
+    )  # fmt: skip
+    saved(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    with OnnxCandidate(tmp_path / "m.onnx", optimize=optimize) as candidate:
+        assert candidate._mapped is not None
+        np.testing.assert_array_equal(candidate.run({"x": 2 * square})["y"], 2 * square + square.T)
+
+
 def shortened() -> Any:
     """A weight with fewer bytes than its shape takes."""
     tensor = numpy_helper.from_array(weight(), "w")
