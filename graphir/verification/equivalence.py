@@ -73,8 +73,11 @@ class Models:
 
     @property
     def telling(self) -> Sides | None:
-        """The graphs of both, unless the names of one say what is what in the other."""
-        return None if self.sides is None or (self.sides.made_of and not self.how.per_layer) else self.sides
+        """The graphs of both, unless the names of one say what is what in the other: it was made of that, and its
+        outputs have their names, which MXNet's have not."""
+        is_named = not set(self.reference.outputs).isdisjoint(self.candidate.session.outputs)
+        is_needed = self.sides is not None and (not self.sides.made_of or self.how.per_layer or not is_named)
+        return self.sides if is_needed else None
 
     @property
     def is_one_runtime(self) -> bool:
