@@ -59,9 +59,10 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     folder = _name_contents(all_tensors, Path(path), real_path)
     # Of the tensors elsewhere (of attributes, of graphs inside nodes) onnxruntime wants the elements.
     inside = {
-        tensor.name: (real_path, region[0]) for tensor in model.graph.initializer
-        if folder == real_path.parent and (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
-    }  # fmt: skip
+        tensor.name: (real_path, region[0])
+        for tensor in (model.graph.initializer if folder == real_path.parent else ())
+        if (region := _region(tensor, stripped)) is not None and _is_whole(tensor, *region)
+    }
     outside = {tensor.name: place for tensor in model.graph.initializer if (place := _place(tensor, Path(path)))}
     if not inside and not outside:
         return None

@@ -32,15 +32,17 @@ RESCALING = frozenset({Rounding.PRODUCTS, Rounding.STATISTICS})
 class Structure:
     """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands, one
     tuple for all results of a node; `external` says whether weights lie in other files. `captured` are the values that
-    the graphs inside a node use, by that node's results; `typed` are those whose ONNX element type is stated (weights,
-    inputs, casts, constants), `random` those that are drawn. `weights` are the element types and shapes of the model's
-    weights, `defaults` those of them that are defaults of inputs."""
+    the graphs inside a node use, `bodies` the operators in these (of a file) that read something, by that node's
+    results; `typed` are those whose ONNX element type is stated (weights, inputs, casts, constants), `random` those
+    that are drawn. `weights` are the element types and shapes of the model's weights, `defaults` those of them that are
+    defaults of inputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     producers: dict[str, tuple[str, tuple[str, ...]]]
     external: bool
     captured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bodies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     typed: Mapping[str, int] = field(default_factory=dict)
     random: frozenset[str] = frozenset()
     weights: Mapping[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
@@ -75,7 +77,10 @@ class Structure:
     def bounded(self) -> frozenset[str]:
         """The values that come from functions whose results are computed to some units in the last place of 1, not of
         themselves, up to the next sum of products."""
-        names = [name for name, (operator, _) in self.producers.items() if traits_of(operator).rounding in OF_ONE]
+        names = [
+            name for name, (operator, _) in self.producers.items()
+            if any(traits_of(within).rounding in OF_ONE for within in (operator, *self.bodies.get(name, ())))
+        ]  # fmt: skip
         return self.behind(names, unless=RESCALING)
 
     @cached_property
@@ -83,7 +88,9 @@ class Structure:
         """The results of sigmoids, as they are or with their elements elsewhere."""
         names: set[str] = set()
         for name, (operator, operands) in self.producers.items():
-            if operator == "Sigmoid" or (traits_of(operator).rounding in MOVING and operands[0] in names):
+            within, read = self.bodies.get(name) or (operator,), self.captured.get(name, operands[:1])
+            is_moved = all(traits_of(each).rounding in MOVING for each in within) and not names.isdisjoint(read)
+            if operator == "Sigmoid" or is_moved:
                 names.add(name)
         return frozenset(names)
 
@@ -147,6 +154,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         captured={
             name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
         },
+        bodies={name: frozenset(node.op_type for node in nodes if node.input) for name, nodes in inside.items()},
         typed=_element_types(graph, inside),
         weights={tensor.name: (tensor.data_type, tuple(tensor.dims)) for tensor in graph.initializer},
         defaults=frozenset(item.name for item in graph.input if item.name in weights),

@@ -115,11 +115,9 @@ def test_weights_whose_axes_onnxruntime_turns(optimize: bool, tmp_path: Path) ->
         helper.make_node("Add", ["turned", "w"], ["sum"]),
         helper.make_node("Transpose", ["sum"], ["y"], perm=[1, 0]),
     ]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, [24, 24])], [helper.make_tensor_value_info("y", 1, [24, 24])],
-        [numpy_helper.from_array(square, "w")],
-    )  # fmt: skip
-    saved(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    model = make_model(nodes, {"x": [24, 24]}, {"y": [24, 24]}, ir_version=9)
+    model.graph.initializer.append(numpy_helper.from_array(square, "w"))
+    saved(model, tmp_path / "m.onnx")
     with OnnxCandidate(tmp_path / "m.onnx", optimize=optimize) as candidate:
         assert candidate._mapped is not None
         np.testing.assert_array_equal(candidate.run({"x": 2 * square})["y"], 2 * square + square.T)

@@ -35,6 +35,18 @@ BOTH_RESULTS = """g (float[2, 3] x, bool c) => (float[2, 3] y, float[2, 3] z) {
     y, z = If (c) <then_branch = t () => (a, b) { a = Neg (x) b = Abs (x) },
                    else_branch = e () => (d, f) { d = Identity (x) f = Neg (d) }>
     }"""
+# What torch.jit makes of `x.squeeze(1)`: how many axes its result has depends on a size.
+SQUEEZED = """g (float[N, M, 4] x) => (y) {
+    one = Constant <value_ints = [1]> ()
+    last = Constant <value_ints = [-1]> ()
+    w = Constant <value = float[1, 3, 2] {1, 2, 3, 4, 5, 6}> ()
+    sizes = Shape <start = 1, end = 2> (x)
+    is = Equal (sizes, one)
+    c = Squeeze (is)
+    h = If (c) <then_branch = t () => (a) { a = Squeeze (x, one) }, else_branch = e () => (b) { b = Identity (x) }>
+    r = Conv <pads = [1, 0]> (h, w)
+    y = Unsqueeze (r, last)
+}"""
 COUNTED = """g (float[N, 3] x) => (float[N, 3] y, float[K, N, 3] all) {
     n = Constant <value = int64 {3}> ()
     t = Constant <value = bool {1}> ()
@@ -216,6 +228,7 @@ CASES = {
     "if else": (IF, [-X], ""),
     "two results": (BOTH_RESULTS, [X, true(True)], "            z = torch.abs(x)\n"),
     "two results else": (BOTH_RESULTS, [X, true(False)], ""),
+    "axes": (SQUEEZED, [np.ones((2, 3, 4), np.float32)], ".unsqueeze(-1)"),
     "for": (COUNTED, [X], "        for i in torch.arange(3, device=device):\n"),
     "for open": (OPEN_COUNT, [X, count(4)], "        for _ in range(int(n)):\n"),
     "for never": (OPEN_COUNT, [X, count(0)], "stack_rows("),

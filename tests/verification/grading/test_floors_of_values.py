@@ -114,6 +114,20 @@ def test_structure_knows_what_comes_through_a_coarse_type(tmp_path: Path) -> Non
     assert read_structure(path).steps == dict.fromkeys(("n", "c", "y"), 2.0**-10)
 
 
+def test_structure_knows_sigmoids_that_branches_hand_on(tmp_path: Path) -> None:
+    moved = "then_branch = t () => (a) { o = Constant <value_ints = [0]> () a = Squeeze(s, o) }"
+    other = "else_branch = e () => (b) { b = Identity(s) }"
+    computed = "else_branch = f () => (d) { d = Neg(s) }"
+    path = written(
+        tmp_path, "n",
+        "g (float[1, 24] x, bool c) => (float[24] y, float[24] z) { s = Sigmoid(x) "
+        f"h = If (c) <{moved}, {other}> y = Identity(h) z = If (c) <{moved}, {computed}> }}",
+    )  # fmt: skip
+    structure = read_structure(path)
+    assert structure.sigmoids == {"s", "h", "y"}
+    assert structure.bounded == {"s", "h", "y", "z"}
+
+
 DROPPED = "<float r = {0.4}, bool t = {1}> { d = Dropout(x, r, t) y = Mul(d, d) }"
 KEPT = "{ d = Dropout(x) y = Mul(d, d) }"
 DRAWN = "{ d = RandomUniformLike<seed = 1.0>(x) y = Add(x, d) }"

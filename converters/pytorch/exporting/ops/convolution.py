@@ -22,8 +22,8 @@ def unless(default: object, items: Sequence[object]) -> str | None:
 def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
             dilations: Sequence[int]) -> Explicit | None:  # fmt: skip
     """Return the pads as numbers; None where SAME depends on a size that is open."""
-    shape = node.shape()
-    resolved = resolve(padding, shape[2:], kernel, strides, dilations)
+    sizes = () if isinstance(padding, Explicit) else node.shape()[2:]  # numbers need no sizes, nor how many there are
+    resolved = resolve(padding, sizes, kernel, strides, dilations)
     if resolved is not None and not isinstance(padding, Explicit) and any(stride > 1 for stride in strides):
         node.decide(DecisionKind.EXPLICIT_PADDING, f"{padding} became pads {resolved.pads} for {node.input(0).type}")
     return resolved
