@@ -309,7 +309,8 @@ def _verified(conversion: _Conversion, how: ComparisonOptions) -> VerificationRe
     if written:
         sides = Sides(ready.graph or partial(_read_written, wanted), ready.proven or model.graph, made_of=True)
         proven = ready.proven or imported
-        report = verify_conversion(written, proven, ready.proven or model.graph, proven, how, step, sides)
+        graph = ready.proven or model.graph
+        report = verify_conversion(written, proven, graph, proven, how, step, sides, is_turned=True)
         if not judges or not report.verdict.passes:
             return report
         sides = Sides(model.graph, model.graph, made_of=True)

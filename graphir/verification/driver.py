@@ -122,7 +122,7 @@ class _Driver:
 
     def _first(self, planned: FeedSet) -> tuple[Compared, Made]:
         """Return the whole comparison on the first attempt of a set that both models take, and what made it. Raises
-        what the first attempt raised where none is taken, or the reference alone takes one."""
+        what the first attempt raised where none is taken, or what was converted takes one that the result does not."""
         refused: VerificationError | None = None
         for make in planned.attempts:
             feeds = make()
@@ -132,7 +132,7 @@ class _Driver:
                 raise
             except VerificationError as error:
                 refused = refused or error
-                if len(planned.attempts) == 1 or self._takes(feeds):
+                if len(planned.attempts) == 1 or (not self.models.is_turned and self._takes(feeds)):
                     raise
                 continue
             if refused is not None:
@@ -189,7 +189,7 @@ class _Driver:
                     compared, feeds, stretched=planned.stretched, proving=bool(evidence)
                 )
             except Refused as refused:
-                if not refused.reference:
+                if not (refused.reference or self.models.is_turned):
                     note = f"with the inputs {planned.name!r} the candidate refuses what the reference takes"
                     report.feeds = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
                     report.outputs = [
@@ -219,10 +219,11 @@ class _Driver:
                 ) for one in report.outputs
             ]  # fmt: skip
             return report, make
-        both = [refused for refused in refusals if refused.candidate]
-        reason = _sentence((both or refusals)[0].reference)
-        end = f"neither model takes them ({reason})"
-        end = end if both else f"the reference does not take them ({reason}), so nothing is shown"
+        both = [refused for refused in refusals if refused.candidate and refused.reference]
+        first = (both or refusals)[0]
+        reason, who = _sentence(str(first)), "the reference" if first.reference else "what was converted"
+        end = f"neither model takes them ({reason})" if both else f"{who} does not take them ({reason})"
+        end += "" if both else ", so nothing is shown"
         report.notes = [f"inputs {planned.name!r}: {end}"]
         return report, None
 

@@ -60,7 +60,7 @@ class Models:
 
     `graph` is the candidate's graph where there is one, and tells which value is which layer of the source; `sides` are
     the graphs of both. `inside` is what is known of the reference's own, `step` that of a coarser type that it
-    computes in.
+    computes in. `is_turned` says that the candidate is what the reference was made of.
     """
 
     reference: Reference
@@ -70,6 +70,7 @@ class Models:
     inside: Structure | None = None
     step: float = 0.0
     sides: Sides | None = None
+    is_turned: bool = False
 
     @property
     def telling(self) -> Sides | None:

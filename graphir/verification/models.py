@@ -142,12 +142,15 @@ def verify_conversion(
     how: ComparisonOptions,
     step: float = 0.0,
     sides: Sides | None = None,
+    *,
+    is_turned: bool = False,
 ) -> VerificationReport:
     """Hold the result of a conversion against those who can compute its source, by the graph that the source became.
 
     `imported` is what onnxruntime runs where a judge stands for the imported model, `step` that of the coarser type
     that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
-    layers where results begin to differ. The comparison runs in a child process.
+    layers where results begin to differ. With `is_turned` the candidate is the source, and the judges compute what was
+    written. The comparison runs in a child process.
     """
     plan, inside = plan_of(how.feeds, FeedRequest.of(graph, how.seed)), structure_of(graph)
 
@@ -155,7 +158,7 @@ def verify_conversion(
         with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
             def check(reference: Reference) -> VerificationReport:
-                return verify_sets(Models(reference, under_test, how, graph, inside, step, sides), plan)
+                return verify_sets(Models(reference, under_test, how, graph, inside, step, sides, is_turned), plan)
 
             report = hold_against(judges, imported, check, memory=how.memory_budget)
             report.placement = under_test.session.nodes()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 import graphir
@@ -22,3 +24,17 @@ def test_inputs_of_dtypes_that_mxnet_lacks(dtype: str, against: str, tmp_path: P
     report = graphir.convert(tmp_path / "m.onnx", tmp_path / "m-symbol.json", verify=True, against=against).verification
     assert report is not None
     assert report.verdict.value == "identical", str(report)
+
+
+@pytest.mark.parametrize("against", ["reference", pytest.param("live", marks=pytest.mark.live)])
+def test_what_comes_before_a_head_is_compared(against: str, tmp_path: Path) -> None:
+    """Though MXNet calls each value by another name."""
+    text = (
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[4, 6] x) => (float[4, 6] y) '
+        "<float[6] s = {1, 2, 3, 4, 5, 6}> { scores = Mul (x, s) y = Softmax (scores) }"
+    )
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    report = graphir.convert(tmp_path / "m.onnx", tmp_path / "m-symbol.json", verify=True, against=against).verification
+    assert report is not None
+    assert [comparison.name for comparison in report.outputs] == ["y_output", "scores_output (before the head)"]
+    assert report.exit_code == 0

@@ -9,6 +9,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 from safetensors.numpy import load_file
 
@@ -133,3 +135,18 @@ def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
         files[seed] = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert set(files["1"]) == {"net.py", "net.safetensors", "names.json"}
     assert files["1"] == files["2"]
+
+
+def test_sizes_that_the_source_refuses_say_nothing(tmp_path: Path) -> None:
+    """A reflected padding wider than the usual sizes, which the module takes and onnxruntime does not."""
+    need_torch()
+    text = (
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[N, M] x) => (float[N, L] y) '
+        '<int64[4] p = {0, 40, 0, 40}> { y = Pad <mode = "reflect"> (x, p) }'
+    )
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    report = graphir.convert(tmp_path / "m.onnx", tmp_path / "m.py", verify=True).verification
+    assert report is not None
+    assert report.exit_code == 0, report.notes
+    assert len(report.sets) > 1
+    assert any("usual sizes are not taken" in note for note in report.notes)
