@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 FOLDER = Path(__file__).parent.parent / "functions"
 
 
@@ -18,24 +20,33 @@ class Function(NamedTuple):
     reads: frozenset[str]
 
 
+def function_names() -> list[str]:
+    """Return the names of all functions and classes, for which no file is parsed."""
+    return [name for text in _texts() for name in DEFINED.findall(text)]
+
+
 @cache
-def all_functions() -> dict[str, Function]:
+def _all_functions() -> dict[str, Function]:
     """Return the functions of all files by name, in the order of the files."""
     result: dict[str, Function] = {}
-    for path in sorted(FOLDER.glob("*.py")):
-        text = path.read_text(encoding="utf-8")
+    for text in _texts():
+        lines = text.split("\n")
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-                result[node.name] = Function(ast.get_source_segment(text, node) or "", frozenset(names))
+                result[node.name] = Function("\n".join(lines[node.lineno - 1 : node.end_lineno]), frozenset(names))
     return result
+
+
+def _texts() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))]
 
 
 def functions_for(names: Iterable[str]) -> list[Function]:
     """These functions and those that they call, in the order of the files."""
-    table = all_functions()
     wanted: set[str] = set()
     pending = list(names)
+    table = _all_functions() if pending else {}
     while pending:
         name = pending.pop()
         if name in table and name not in wanted:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from graphir.converters.pytorch.exporting.functions import all_functions
+from graphir.converters.pytorch.exporting.functions import function_names
 
 # What a module has already, or needs for itself: attributes of torch.nn.Module, which assigning would replace.
 OF_MODULES = frozenset((
@@ -25,7 +25,7 @@ OF_MODULES = frozenset((
 # What the file's own statements call by these names.
 OF_FILE = frozenset((
     *dir(builtins), "F", "Net", "Path", "Tensor", "WEIGHTS", "load", "load_file", "math", "nn", "self", "torch",
-    *all_functions(),
+    *function_names(),
 ))  # fmt: skip
 LONGEST = 60
 OTHERS = re.compile(r"[^0-9A-Za-z]+")
