@@ -72,7 +72,8 @@ class _PerChannel(_Elementwise):
 class BatchNormalization(_PerChannel):
     """(X - input_mean) / sqrt(input_var + epsilon) * scale + B for each channel of X (N, C, D...).
 
-    The vectors (C,) may have another dtype than X. Only the inference mode; `momentum` is kept for those who train.
+    The vectors (C,) may have another dtype than X. Only the inference mode; `momentum` is kept for those who train,
+    and `fixed_statistics`, with which training neither uses nor changes those of its batches.
     Source: ONNX BatchNormalization-15.
     """
 
@@ -83,6 +84,7 @@ class BatchNormalization(_PerChannel):
     work = Each(2)  # a product and a sum: the statistics are constants
     epsilon: float = 1e-5
     momentum: float = 0.9
+    fixed_statistics: bool = False
 
     def infer(
         self, x: TensorType, scale: TensorType, b: TensorType, mean: TensorType, variance: TensorType

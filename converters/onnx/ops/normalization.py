@@ -24,7 +24,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     """
     op = node.op
     names = node.input_names()
-    attributes = op.attributes()
+    attributes = {name: value for name, value in op.attributes().items() if name != "fixed_statistics"}
     if node.opset >= 15 or len({node.dtype(slot) for slot in range(5)}) == 1:
         node.emit("BatchNormalization", names, **attributes)
         return

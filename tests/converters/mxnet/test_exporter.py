@@ -20,6 +20,7 @@ from graphir.converters.mxnet.files.params import read_params, split_prefixes
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.mxnet.source import open_source
+from graphir.converters.onnx import to_model
 from graphir.converters.onnx.evaluator import onnx_terms
 from graphir.errors import ExportFailure, GraphirError, UnsupportedOpError
 from graphir.graph import Graph
@@ -352,3 +353,16 @@ def test_verify_computes_the_written_files(tmp_path: Path) -> None:
     assert report.verification is not None
     assert report.verification.ok
     assert report.verification.reference == "graphir's numpy reference of MXNet"
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_statistics_that_training_leaves_as_they_are_are_said_to_mxnet_and_not_to_onnx(fixed: bool) -> None:
+    graph = Graph("norm")
+    vectors = [graph.constant(np.full(3, number, np.float32), name=f"v{number}") for number in (1, 2, 3, 4)]
+    op = normalization.BatchNormalization(fixed_statistics=fixed)
+    graph.set_outputs([graph.add(op, graph.add_input("x", TensorType(DType.FLOAT32, (2, 3))), *vectors, name="y")])
+    nodes = json.loads(to_symbol(graph)[0])["nodes"]
+    stated = [node["attrs"].get("use_global_stats") for node in nodes if node["op"] == "BatchNorm"]
+    assert stated == (["True"] if fixed else [None])
+    (node,) = to_model(graph).graph.node
+    assert [attribute.name for attribute in node.attribute] == []

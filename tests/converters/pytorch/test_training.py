@@ -288,22 +288,33 @@ def test_global_statistics_of_mxnet_stay(mxnet: ModuleType, fixed: bool, tmp_pat
 DATA = mx.sym.Variable("data")
 
 
-def test_of_two_layers_of_one_name_that_with_the_fixed_gamma_keeps_it(tmp_path: Path) -> None:
+def two_norms(folder: Path, **first: bool) -> str:
+    """The module of two batch normalizations with the name `norm`, of which the first one has these attributes."""
     other = {name: mx.sym.Variable(f"other_{name}") for name in ("gamma", "beta", "moving_mean", "moving_var")}
-    first = mx.sym.Activation(mx.sym.BatchNorm(DATA, name="norm"), act_type="relu")
-    mx.sym.BatchNorm(first, name="norm", fix_gamma=False, **other).save(str(tmp_path / "net-symbol.json"))
+    activation = mx.sym.Activation(mx.sym.BatchNorm(DATA, name="norm", **first), act_type="relu")
+    mx.sym.BatchNorm(activation, name="norm", fix_gamma=False, **other).save(str(folder / "net-symbol.json"))
     draw, prefixes = np.random.default_rng(0), {"arg": ("gamma", "beta"), "aux": ("moving_mean", "moving_var")}
     weights = {
         f"{kind}:{layer}_{name}": mx.nd.array(draw.uniform(0.5, 1.5, 3).astype(np.float32))
         for kind, names in prefixes.items() for name in names for layer in ("norm", "other")
     }  # fmt: skip
-    mx.nd.save(str(tmp_path / "net-0000.params"), weights)
-    command = ["convert", str(tmp_path / "net-symbol.json"), str(tmp_path / "net.py"), "--training"]
+    mx.nd.save(str(folder / "net-0000.params"), weights)
+    command = ["convert", str(folder / "net-symbol.json"), str(folder / "net.py"), "--training"]
     assert main([*command, "-i", "data:N,3,5,7"]) == 0
-    text = (tmp_path / "net.py").read_text()
+    return (folder / "net.py").read_text()
+
+
+def test_of_two_layers_of_one_name_that_with_the_fixed_gamma_keeps_it(tmp_path: Path) -> None:
+    text = two_norms(tmp_path)
     assert [line.strip() for line in text.splitlines() if "requires_grad" in line] == [
         "self.norm.weight.requires_grad = False"
     ]
+
+
+def test_of_two_layers_of_one_name_that_with_global_statistics_keeps_them(tmp_path: Path) -> None:
+    text = two_norms(tmp_path, fix_gamma=False, use_global_stats=True)
+    assert text.count("F.batch_norm(") == 1
+    assert text.count("nn.BatchNorm2d(3") == 1
 
 
 @pytest.mark.parametrize(("axes", "same"), [((2, 3), (2, 3)), ((1,), (1,)), ((0, -1), (0, 3))])

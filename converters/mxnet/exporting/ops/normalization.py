@@ -60,6 +60,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         return
     vectors = [cast(node, node.entry(slot), node.input(slot).dtype or dtype, dtype) for slot in (1, 2)]
     attributes: dict[str, Any] = {"eps": node.op.epsilon, "momentum": node.op.momentum, "fix_gamma": False}
+    attributes |= {"use_global_stats": True} if node.op.fixed_statistics else {}
     emit_first(node, "BatchNorm", node.entry(0), *vectors, states[0], states[1], **attributes)
 
 

@@ -67,10 +67,11 @@ def import_batch_norm(node: ImportNode) -> Imported:
             node.graph.refine(vector, TensorType(dtype, None))
     if attrs["fix_gamma"]:
         scale = _ones(node, scale, beta, axis)
-    if node.training and attrs["use_global_stats"]:
+    is_fixed = node.training and attrs["use_global_stats"]
+    if is_fixed:
         node.decide(DecisionKind.FIXED_STATISTICS, "use_global_stats: training neither uses nor changes statistics")
     _unstated(node, "eps", "others have 1e-5")
-    op = ir.BatchNormalization(epsilon=attrs["eps"], momentum=attrs["momentum"])
+    op = ir.BatchNormalization(attrs["eps"], attrs["momentum"], fixed_statistics=is_fixed)
     vectors = (scale, beta, mean, variance)
     rectify = node.op == "_contrib_BatchNormWithReLU"
     if axis == 1 and not rectify:

@@ -37,7 +37,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     eps = epsilon(op.epsilon)
     constructor = BATCH_NORMS.get(node.rank())
     owned = node.constants(STATES)
-    if owned and node.is_decided(DecisionKind.FIXED_STATISTICS):
+    if owned and op.fixed_statistics:
         _export_fixed_statistics(node, eps)
         return
     if constructor is not None and owned:
