@@ -39,7 +39,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
-from graphir.types import Dim, DType
+from graphir.types import DType
 
 
 class ExportNode(BaseExportNode[O], Generic[O]):
@@ -112,13 +112,6 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         sizes = [self.export.size(dim) for dim in value.known.dims()]
         result = [size for size in sizes if size is not None]
         return result if len(result) == len(sizes) else None
-
-    def fixed(self, shape: Sequence[Dim], what: str) -> tuple[int, ...]:
-        """Return sizes as numbers. Refuses dynamic ones."""
-        numbers = tuple([dim for dim in shape if isinstance(dim, int)])
-        if len(numbers) != len(shape):
-            self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
-        return numbers
 
     def ints(self, slot: int, what: str) -> list[Expr]:
         """Return the elements of an operand of integers. Refuses unknown ones, `what` names it in the message."""

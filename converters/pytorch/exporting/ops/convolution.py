@@ -50,11 +50,10 @@ def padded_same(node: AnyNode, data: Expr, padding: Padding, kernel: Sequence[in
 def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tuple[int, ...], dict[str, str | None]]:
     """Return the data as F.conv takes it, the kernel's sizes of the filters in a slot, and F.conv's options. Pads that
     differ by side come before it."""
-    op, weight = node.op, node.shape(slot)
-    rank = len(weight) - 2
+    op, rank = node.op, node.rank(slot) - 2
     if not 1 <= rank <= 3:
         node.refuse(f"a convolution over {rank} axes; PyTorch has them over 1 to 3")
-    kernel = node.fixed(weight[2:], f"the filters {node.input(slot).name}")
+    kernel = node.sizes(slot, range(2, rank + 2))
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     resolved = settled(node, op.padding, kernel, strides, dilations)
     ends = () if resolved is None else resolved.pads
@@ -84,7 +83,7 @@ def export_conv(node: ExportNode[ir.Conv]) -> None:
     data, kernel, options = conv_parts(node, node.tensor(), 1)
     rank, owned = len(kernel), node.constants(WEIGHTS)
     if owned is not None:
-        outputs, inputs = node.fixed(node.shape(1)[:2], f"the filters {node.input(1).name}")
+        outputs, inputs = node.sizes(1, (0, 1))
         options["bias"] = None if "bias" in owned else "False"
         layer = node.layer(f"nn.Conv{rank}d", [inputs * node.op.group, outputs, short(kernel)], options, owned=owned)
         node.emit(f"{layer}({data})")
@@ -95,11 +94,10 @@ def export_conv(node: ExportNode[ir.Conv]) -> None:
 
 def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
     """nn.ConvTranspose1d to 3d; what it cannot take off or add at its ends is cropped or padded behind it."""
-    op, weight = node.op, node.shape(1)
-    rank = len(weight) - 2
+    op, rank = node.op, node.rank(1) - 2
     if not 1 <= rank <= 3:
         node.refuse(f"a transposed convolution over {rank} axes; PyTorch has them over 1 to 3")
-    kernel = node.fixed(weight[2:], f"the filters {node.input(1).name}")
+    kernel = node.sizes(1, range(2, rank + 2))
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     extra = op.output_padding or (0,) * rank
     resolved = resolve_transposed(op.padding, node.shape()[2:], kernel, strides, dilations, extra, op.output_shape)
@@ -121,7 +119,7 @@ def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
     }  # fmt: skip
     bias, owned = node.optional(2), node.constants(WEIGHTS)
     if owned is not None:
-        inputs, outputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
+        inputs, outputs = node.sizes(1, (0, 1))
         options["bias"] = None if "bias" in owned else "False"
         arguments = [inputs, outputs * op.group, short(kernel)]
         layer = node.layer(f"nn.ConvTranspose{rank}d", arguments, options, owned=owned)

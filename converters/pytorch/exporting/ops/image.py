@@ -33,7 +33,7 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
     """F.fold over two axes, else a function of the file."""
     op = node.op
     image, block = node.ints_if_known(1), node.ints_if_known(2)
-    (rank,) = node.fixed(node.shape(1), node.input(1).name)
+    (rank,) = node.sizes(1)
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     pads = op.padding.pads or ((0, 0),) * rank
     if image and block and rank == 2 and op.padding.is_symmetric and node.dtype().is_float:

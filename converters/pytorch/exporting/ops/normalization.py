@@ -41,7 +41,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         _export_fixed_statistics(node, eps)
         return
     if constructor is not None and owned:
-        (channels,) = node.fixed(node.shape(1), node.input(1).name)
+        (channels,) = node.sizes(1)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
         layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=owned)
         for name in FIXED:
@@ -81,7 +81,7 @@ def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) ->
     constructor = INSTANCE_NORMS.get(len(shape))
     is_pixel, owned = all(size == 1 for size in shape[2:]), node.constants(WEIGHTS)
     if constructor is not None and not is_pixel and owned:
-        (channels,) = node.fixed(node.shape(1), node.input(1).name)
+        (channels,) = node.sizes(1)
         layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned=owned)
         node.emit(f"{layer}({node.tensor()})")
         return
@@ -93,7 +93,7 @@ def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     """nn.GroupNorm with constant vectors, else torch.group_norm."""
     eps, groups = epsilon(node.op.epsilon), str(node.op.num_groups)
     if owned := node.constants(WEIGHTS):
-        (channels,) = node.fixed(node.shape(1), node.input(1).name)
+        (channels,) = node.sizes(1)
         layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned=owned)
         node.emit(f"{layer}({node.tensor()})")
         return
@@ -113,7 +113,7 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     tensors = {name: tensor for name, tensor in weights.items() if tensor is not None}
     data = node.tensor()
     if len(tensors) == len(slots):
-        sizes = node.fixed(trailing, node.input(0).name)
+        sizes = node.sizes(0, range(axis, rank))
         owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
         more = {name: tensor for name, tensor in tensors.items() if name not in owned}
         sources = {name: node.input(slots[name]) for name in more}
@@ -156,7 +156,7 @@ def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
     trailing = node.shape()[axis:]
     scale = _of_shape(node.weight(1), trailing)
     if scale is not None:
-        sizes = node.fixed(trailing, node.input(0).name)
+        sizes = node.sizes(0, range(axis, rank))
         given = {"weight": node.input(1)}
         owned, tensors = (given, {}) if scale is node.weight(1) else ({}, {"weight": scale})
         layer = node.layer(

@@ -41,7 +41,7 @@ NUMBERS = {
 
 def export_recurrent(node: RecurrentNode) -> None:
     """nn.RNN, nn.GRU or nn.LSTM where the weights are constant, else a function."""
-    (hidden,) = node.fixed(node.shape(2)[2:], f"the weights {node.input(2).name}")
+    (hidden,) = node.sizes(2, [2])
     activations = _activations(node)
     lengths = node.optional(4)
     if lengths is not None and _are_whole(node, lengths):
@@ -77,7 +77,7 @@ def _nonlinearity(node: RecurrentNode, activations: Sequence[str]) -> str | None
 
 def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
     """A module of torch for the layer and those stacked on it, over the flipped steps where it runs backwards."""
-    op, (features,) = node.op, node.fixed(node.shape(1)[2:], f"the weights {node.input(1).name}")
+    op, (features,) = node.op, node.sizes(1, [2])
     is_reverse = op.direction is ir.Direction.REVERSE
     layers = _stack(node, nonlinearity)
     last = layers[-1]
