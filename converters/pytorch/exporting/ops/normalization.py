@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from graphir.converters.pytorch.exporting.context import ExportNode, Expr, axes_text, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
@@ -102,39 +102,50 @@ def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
 
 
 def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
-    """nn.LayerNorm with constant weights of the shape that is normalized, else F.layer_norm; weights of another shape
-    are multiplied with what it gives. The statistics are computed apart."""
-    op, rank = node.op, node.rank()
-    axis = node.axis(op.axis, rank)
-    eps = epsilon(op.epsilon)
-    trailing = node.shape()[axis:]
+    """nn.LayerNorm or F.layer_norm. The statistics are computed apart."""
+    op, data, rank = node.op, node.tensor(), node.rank()
     slots = {"weight": 1} | ({"bias": 2} if node.optional(2) is not None else {})
-    weights = {name: _of_shape(node.weight(slot), trailing) for name, slot in slots.items()}
-    tensors = {name: tensor for name, tensor in weights.items() if tensor is not None}
-    data = node.tensor()
-    if len(tensors) == len(slots):
-        sizes = node.sizes(0, range(axis, rank))
-        owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
-        more = {name: tensor for name, tensor in tensors.items() if name not in owned}
-        sources = {name: node.input(slots[name]) for name in more}
-        options = {"eps": eps, "bias": None if "bias" in slots else "False"}
-        layer = node.layer("nn.LayerNorm", [axes_text(sizes)], options, owned=owned, tensors=more, sources=sources)
-        node.emit(f"{layer}({data})")
-    else:
-        shape = tuple_of(node.size(0, place) for place in range(axis, rank))
-        if all(node.shape(slot) == trailing for slot in slots.values()):
-            bias = node.tensor(2) if "bias" in slots else None
-            node.emit(call("F.layer_norm", data, shape, node.tensor(1), bias, eps=eps))
-        else:
-            text = binary("*", call("F.layer_norm", data, shape, eps=eps), node.tensor(1))
-            node.emit(binary("+", text, node.tensor(2)) if "bias" in slots else text)
-    axes = axes_text(range(axis, rank))
+    options = {"eps": epsilon(op.epsilon), "bias": None if "bias" in slots else "False"}
+    _export_trailing(node, "nn.LayerNorm", "F.layer_norm", slots, options)
+    axes = axes_text(range(node.axis(op.axis, rank), rank))
     wide = data if op.stash_type is node.dtype() else Expr(node.cast(data, op.stash_type))
     if node.is_read(1):
         node.emit(f"{wide.atom}.mean({axes}, keepdim=True)", 1)
     if node.is_read(2):
         variance = Expr(f"{wide.atom}.var({axes}, correction=0, keepdim=True)")
         node.emit(f"{binary('+', variance, float_text(op.epsilon)).atom}.rsqrt()", 2)
+
+
+def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
+    """nn.RMSNorm or F.rms_norm."""
+    _export_trailing(node, "nn.RMSNorm", "F.rms_norm", {"weight": 1}, {"eps": float_text(node.op.epsilon)})
+
+
+def _export_trailing(
+    node: ExportNode[ir.LayerNormalization] | ExportNode[ir.RMSNormalization], module: str, function: str,
+    slots: Mapping[str, int], options: Mapping[str, str | None],
+) -> None:
+    """A module with constant weights of the shape that is normalized, else a function; weights of another shape are
+    multiplied with what it gives. `slots` are those of the weights, `options` what the module takes."""
+    rank, data = node.rank(), node.tensor()
+    axis = node.axis(node.op.axis, rank)
+    trailing = node.shape()[axis:]
+    weights = {name: _of_shape(node.weight(slot), trailing) for name, slot in slots.items()}
+    tensors = {name: tensor for name, tensor in weights.items() if tensor is not None}
+    if len(tensors) == len(slots):
+        sizes = node.sizes(0, range(axis, rank))
+        owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
+        more = {name: tensor for name, tensor in tensors.items() if name not in owned}
+        sources = {name: node.input(slots[name]) for name in more}
+        layer = node.layer(module, [axes_text(sizes)], options, owned=owned, tensors=more, sources=sources)
+        node.emit(f"{layer}({data})")
+        return
+    shape, eps = tuple_of(node.size(0, place) for place in range(axis, rank)), options["eps"]
+    if all(node.shape(slot) == trailing for slot in slots.values()):
+        node.emit(call(function, data, shape, *map(node.tensor, slots.values()), eps=eps))
+        return
+    text = binary("*", call(function, data, shape, eps=eps), node.tensor(1))
+    node.emit(binary("+", text, node.tensor(2)) if "bias" in slots else text)
 
 
 def _of_shape(tensor: Tensor | None, shape: Sequence[object]) -> Tensor | None:
@@ -146,29 +157,6 @@ def _of_shape(tensor: Tensor | None, shape: Sequence[object]) -> Tensor | None:
     extra = len(tensor.shape) - len(shape)
     fits = extra > 0 and tensor.shape[extra:] == tuple(shape) and set(tensor.shape[:extra]) == {1}
     return tensor.reshaped(tensor.shape[extra:]) if fits else None
-
-
-def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
-    """nn.RMSNorm with a constant scale of the shape that is normalized, else F.rms_norm."""
-    rank = node.rank()
-    axis = node.axis(node.op.axis, rank)
-    eps, data = float_text(node.op.epsilon), node.tensor()
-    trailing = node.shape()[axis:]
-    scale = _of_shape(node.weight(1), trailing)
-    if scale is not None:
-        sizes = node.sizes(0, range(axis, rank))
-        given = {"weight": node.input(1)}
-        owned, tensors = (given, {}) if scale is node.weight(1) else ({}, {"weight": scale})
-        layer = node.layer(
-            "nn.RMSNorm", [axes_text(sizes)], {"eps": eps}, owned=owned, tensors=tensors, sources=given
-        )
-        node.emit(f"{layer}({data})")
-        return
-    shape = tuple_of(node.size(0, place) for place in range(axis, rank))
-    if node.shape(1) == trailing:
-        node.emit(call("F.rms_norm", data, shape, node.tensor(1), eps=eps))
-    else:
-        node.emit(binary("*", call("F.rms_norm", data, shape, eps=eps), node.tensor(1)))
 
 
 def export_lrn(node: ExportNode[ir.LRN]) -> None:
