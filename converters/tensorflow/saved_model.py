@@ -13,7 +13,7 @@ from pathlib import Path
 
 from graphir.converters.tensorflow.files.bundle import Bundle
 from graphir.converters.tensorflow.files.reader import TFSource, read_graph, read_message
-from graphir.converters.tensorflow.files.records import Endpoint, Signature, TFGraph, TFNode
+from graphir.converters.tensorflow.files.records import Endpoint, Signature, TFGraph, TFNode, needed_nodes
 from graphir.converters.tensorflow.files.tensors import TensorSource
 from graphir.converters.tensorflow.files.wire import Message, decode
 from graphir.converters.tensorflow.importing.inline import called, flatten
@@ -202,18 +202,8 @@ def _check_endpoints(signature: Signature, nodes: Mapping[str, TFNode], path: Pa
 
 
 def _find_reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, controls: bool = False) -> list[TFNode]:
-    """Return the nodes that the endpoints need, with `controls` also those that these wait for, in the graph's order.
-    What does not exist is left to the importer."""
-    names: set[str] = set()
-    pending = [endpoint.node for endpoint in wanted]
-    while pending:
-        name = pending.pop()
-        if name in names or name not in nodes:
-            continue
-        names.add(name)
-        pending += [endpoint.node for endpoint in nodes[name].inputs]
-        pending += nodes[name].controls if controls else ()
-    return [node for name, node in nodes.items() if name in names]
+    """Return the nodes that the endpoints need; see `needed_nodes`."""
+    return needed_nodes(nodes, (endpoint.node for endpoint in wanted), controls=controls)
 
 
 def _rename_inputs(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from graphir.graph import Graph, Value
+from graphir.structure.reaching import graphs_within
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -46,13 +47,7 @@ def _parameters(graph: Graph) -> Iterator[Value]:
 
 def count_operators(graph: Graph) -> dict[str, int]:
     """Return how many nodes there are of each operator, those of subgraphs included."""
-    counts: Counter[str] = Counter()
-    pending = [graph]
-    while pending:
-        for node in pending.pop().nodes:
-            counts[node.op.shown_name] += 1
-            pending.extend(node.subgraphs)
-    return dict(counts)
+    return dict(Counter(node.op.shown_name for inner in graphs_within(graph) for node in inner.nodes))
 
 
 def stored_bytes(tensor: Tensor) -> int:

@@ -10,6 +10,7 @@ from graphir.analysis.diff import Difference, Status
 from graphir.errors import FormatError
 from graphir.graph import Graph, Node
 from graphir.safety.foreign_text import listing
+from graphir.structure.reaching import graphs_within
 
 from .colours import MARKS
 
@@ -61,12 +62,9 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
     """
     named_marks = _marks_by_name(report, second)
     by_name: dict[str, list[Node]] = defaultdict(list)
-    pending = [graph]
-    while pending:
-        for node in pending.pop().nodes:
-            for name in names_of(node):
-                by_name[name].append(node)
-            pending.extend(node.subgraphs)
+    for node in (node for inner in graphs_within(graph) for node in inner.nodes):
+        for name in names_of(node):
+            by_name[name].append(node)
     marks: Marks = {}
     for name, mark in named_marks:
         for node in by_name.get(name, ()):

@@ -17,6 +17,7 @@ from graphir.graph import Graph, Value
 from graphir.node import Node, set_type
 from graphir.ops.base import Known
 from graphir.ops.shape_parts import Concat
+from graphir.structure.reaching import graphs_within
 from graphir.structure.record import mutable_record
 from graphir.symbolic.dims import Call, substitute
 from graphir.types import Dim, MapType, OptionalType, SequenceType, Sym, TensorType, Type, symbol
@@ -165,11 +166,7 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 
 def _values(graph: Graph) -> Iterator[Value]:
-    pending = [graph]
-    while pending:
-        current = pending.pop()
-        yield from current.values
-        pending.extend(inner for node in current.nodes for inner in node.subgraphs)
+    return (value for inner in graphs_within(graph) for value in inner.values)
 
 
 def _rename(graph: Graph, names: Mapping[str, str]) -> None:

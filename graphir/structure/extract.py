@@ -13,6 +13,7 @@ from graphir.safety.foreign_text import listing
 from graphir.structure.cloning import Images, clone_node, take_over
 from graphir.structure.lookup import GraphLookup
 from graphir.structure.names import free_name
+from graphir.structure.reaching import graphs_within, reachable
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -89,20 +90,15 @@ def _find_needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Va
     """Return the values that the outputs depend on, up to and with those that become inputs, and the nodes that make
     them."""
     given = set(cuts)
-    needed: set[Value] = set(wanted)
     nodes: set[Node] = set()
-    pending = list(wanted)
-    while pending:
-        value = pending.pop()
-        node = value.producer
-        if value in given or node is None or node in nodes:
-            continue
-        nodes.add(node)
-        for operand in uses_of(node):
-            if operand not in needed:
-                needed.add(operand)
-                pending.append(operand)
-    return needed, nodes
+
+    def used(value: Value) -> list[Value]:
+        if value in given or value.producer is None or value.producer in nodes:
+            return []
+        nodes.add(value.producer)
+        return uses_of(value.producer)
+
+    return set(reachable(wanted, used)), nodes
 
 
 def uses_of(node: Node) -> list[Value]:
@@ -135,13 +131,10 @@ def _infer_anew(part: Graph, cuts: Sequence[Value]) -> None:
         return
     from graphir.inference.engine import infer_graph
 
-    pending = [part]
-    while pending:
-        graph = pending.pop()
+    for graph in graphs_within(part):
         for value in graph.values:
             if value.producer is not None or graph is not part:
                 value._type, value.known = value.declared, value.known if value.is_parameter else None
-        pending.extend(inner for node in graph.nodes for inner in node.subgraphs)
     infer_graph(part)
 
 

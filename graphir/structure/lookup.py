@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from graphir.errors import GraphError
 from graphir.safety.foreign_text import listing
 from graphir.structure.names import similar_names
+from graphir.structure.reaching import graphs_within
 
 if TYPE_CHECKING:
     from graphir.graph import Graph, Node, Value
@@ -107,10 +108,4 @@ def comparable_results(nodes: Iterable[Node]) -> list[Value]:
 
 
 def _is_inside(node: Node, name: str) -> bool:
-    pending = list(node.subgraphs)
-    while pending:
-        graph = pending.pop()
-        if name in graph:
-            return True
-        pending.extend(inner for node in graph.nodes for inner in node.subgraphs)
-    return False
+    return any(name in graph for body in node.subgraphs for graph in graphs_within(body))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from graphir.structure.reaching import graphs_within
+
 if TYPE_CHECKING:
     from graphir.graph import Graph
 
@@ -76,8 +78,4 @@ class Names:
 
 def value_names(graph: Graph) -> Iterator[str]:
     """Yield the names of all values of a graph and of the graphs inside it."""
-    pending = [graph]
-    while pending:
-        current = pending.pop()
-        yield from (value.name for value in current.values)
-        pending.extend(inner for node in current.nodes for inner in node.subgraphs)
+    return (value.name for inner in graphs_within(graph) for value in inner.values)

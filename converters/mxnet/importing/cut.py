@@ -9,6 +9,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.operators import output_names
 from graphir.errors import ImportFailure
 from graphir.structure.lookup import Lookup
+from graphir.structure.reaching import reachable
 
 Entry = tuple[int, int]
 
@@ -42,13 +43,11 @@ class SymbolNames:
 
 def cut_symbol(symbol: NNVMGraph, heads: Sequence[Entry], inputs: Mapping[Entry, str]) -> NNVMGraph:
     """Return the nodes that the heads depend on, with variables of these names in place of some entries. Linear."""
-    needed: set[int] = set()
-    pending = [head for head in heads if head not in inputs]
-    while pending:
-        index = pending.pop()[0]
-        if index not in needed:
-            needed.add(index)
-            pending += [entry for entry in symbol.nodes[index].inputs if entry not in inputs]
+
+    def producers(entries: Sequence[Entry]) -> list[int]:
+        return [entry[0] for entry in entries if entry not in inputs]
+
+    needed = set(reachable(producers(heads), lambda index: producers(symbol.nodes[index].inputs)))
     nodes = [NNVMNode(VARIABLE, name) for name in inputs.values()]
     fed = {entry: (place, 0) for place, entry in enumerate(inputs)}
     places: dict[int, int] = {}

@@ -29,6 +29,7 @@ from graphir.converters.mxnet.schema.operators import (
 )
 from graphir.converters.mxnet.schema.values import OWN_RESULT
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
+from graphir.structure.reaching import reachable
 
 Entry = tuple[int, int]
 
@@ -145,14 +146,8 @@ def read_inputs(node: NNVMNode) -> list[Entry]:
 
 def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
     """Return the nodes that the entries depend on, themselves included."""
-    result: set[int] = set()
-    pending = [index for index, _ in wanted]
-    while pending:
-        index = pending.pop()
-        if index not in result:
-            result.add(index)
-            pending.extend(producer for producer, _ in read_inputs(symbol.nodes[index]))
-    return result
+    starts = (index for index, _ in wanted)
+    return set(reachable(starts, lambda index: [producer for producer, _ in read_inputs(symbol.nodes[index])]))
 
 
 def find_computable_nodes(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:

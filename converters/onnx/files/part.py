@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.onnx.files.inner import inner_graphs
+from graphir.structure.reaching import reachable
 
 
 def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any | None:
@@ -43,17 +44,15 @@ def _find_needed(
 ) -> tuple[dict[int, Any], set[str]]:
     """Return the nodes that the outputs depend on, by identity, and the names that these read."""
     nodes: dict[int, Any] = {}
-    names: set[str] = set()
-    pending = list(outputs)
-    while pending:
-        name = pending.pop()
+
+    def reads(name: str) -> list[str]:
         node = producers.get(name)
-        if name in names:
-            continue
-        names.add(name)
-        if name not in inputs and node is not None and id(node) not in nodes:
-            nodes[id(node)] = node
-            pending += _names_read(node)
+        if name in inputs or node is None or id(node) in nodes:
+            return []
+        nodes[id(node)] = node
+        return _names_read(node)
+
+    names = set(reachable(outputs, reads))
     return nodes, names
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from graphir.structure.reaching import reachable
+
 DEFINED = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 FOLDER = Path(__file__).parent.parent / "functions"
 
@@ -44,12 +46,7 @@ def _texts() -> list[str]:
 
 def functions_for(names: Iterable[str]) -> list[Function]:
     """These functions and those that they call, in the order of the files."""
-    wanted: set[str] = set()
-    pending = list(names)
-    table = _all_functions() if pending else {}
-    while pending:
-        name = pending.pop()
-        if name in table and name not in wanted:
-            wanted.add(name)
-            pending += table[name].reads
+    asked = list(names)
+    table = _all_functions() if asked else {}
+    wanted = set(reachable(asked, lambda name: table[name].reads if name in table else ()))
     return [function for name, function in table.items() if name in wanted]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from graphir.converters.tensorflow.dtypes import DataType
+from graphir.structure.reaching import reachable
 
 
 class Endpoint(NamedTuple):
@@ -63,6 +64,19 @@ class TFNode:
     controls: tuple[str, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     device: str = ""
+
+
+def needed_nodes(nodes: Mapping[str, TFNode], wanted: Iterable[str], *, controls: bool = False) -> list[TFNode]:
+    """Return those of the nodes that these names need, with `controls` also those that they wait for, in their order.
+    What does not exist is left out."""
+
+    def reads(name: str) -> list[str]:
+        node = nodes.get(name)
+        inputs = () if node is None else node.inputs
+        return [*(endpoint.node for endpoint in inputs), *(node.controls if node and controls else ())]
+
+    names = set(reachable(wanted, reads))
+    return [node for name, node in nodes.items() if name in names]
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from graphir.converters.tensorflow.importing.order import LOOP_OPS
 from graphir.converters.tensorflow.importing.state_writes import READS, WRITES, is_write
 from graphir.converters.tensorflow.schema.conformity import check_nodes
 from graphir.safety.limits import charge_nodes, check_depth
+from graphir.structure.reaching import reachable
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -137,12 +138,7 @@ def make_write_predicate(functions: Mapping[str, TFFunction]) -> Callable[[Funct
                 callers[call.name].append(function.name)
         if any(is_write(node.op) for node in function.nodes):
             pending.append(function.name)
-    writing: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name not in writing:
-            writing.add(name)
-            pending += callers[name]
+    writing = set(reachable(pending, callers.__getitem__))
 
     def may_write(node: FunctionNode) -> bool:
         return is_write(node.op) or any(call.name in writing for call in calls_of(node, functions))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.live import Live
 from graphir.converters.kernel.plugged import referred
 from graphir.converters.tensorflow.files.reader import TFSource
-from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode, needed_nodes
 from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.live.process import LiveTensorFlow, _Process
 from graphir.graph import Graph
@@ -88,14 +88,7 @@ def _fetch(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) ->
 
 def _find_dependencies(nodes: Mapping[str, TFNode], name: str) -> set[str]:
     """Return the nodes that a node depends on."""
-    names: set[str] = set()
-    pending = [endpoint.node for endpoint in nodes[name].inputs]
-    while pending:
-        dependency = pending.pop()
-        if dependency in nodes and dependency not in names:
-            names.add(dependency)
-            pending += [endpoint.node for endpoint in nodes[dependency].inputs]
-    return names
+    return {node.name for node in needed_nodes(nodes, (endpoint.node for endpoint in nodes[name].inputs))}
 
 
 def plugin_of(op: str) -> SourceOperator | None:

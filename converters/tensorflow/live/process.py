@@ -18,7 +18,7 @@ from graphir.converters.formats import Reference
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import Live
 from graphir.converters.tensorflow.files.reader import TFSource
-from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode, needed_nodes
 from graphir.converters.tensorflow.importing.inline import Flat, flatten
 from graphir.converters.tensorflow.live.allowed import keras_classes, keras_functions, operators
 from graphir.converters.tensorflow.opening import open_model
@@ -170,16 +170,10 @@ class LiveTensorFlow(Reference):
     def _find_needed(self) -> list[TFNode]:
         """Return the nodes that the outputs depend on, in the graph's order."""
         nodes = {node.name: node for node in self._flat_graph.nodes}
-        names: set[str] = set()
         signature = self._source.signature
         stated = {} if signature is None else signature.outputs
-        pending = [self._flat_graph.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs]
-        while pending:
-            name = pending.pop()
-            if name not in names and name in nodes:
-                names.add(name)
-                pending += [*(endpoint.node for endpoint in nodes[name].inputs), *nodes[name].controls]
-        return [node for name, node in nodes.items() if name in names]
+        ends = (self._flat_graph.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs)
+        return needed_nodes(nodes, ends, controls=True)
 
     @property
     def _is_inlined(self) -> bool:

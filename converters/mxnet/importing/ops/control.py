@@ -15,6 +15,7 @@ from graphir.ops.creation import ConstantOfShape
 from graphir.ops.elementwise import Cast, Identity, Sub
 from graphir.ops.shape import Reshape, Shape
 from graphir.ops.shape_parts import Concat, Slice
+from graphir.structure.reaching import graphs_within
 from graphir.types import DType, TensorType
 
 
@@ -154,13 +155,7 @@ def close_body(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
 
 def _names_inside(body: Graph) -> set[str]:
     """Return the names of what the graphs inside a body hold."""
-    result: set[str] = set()
-    pending = [inner for node in body.nodes for inner in node.subgraphs]
-    while pending:
-        graph = pending.pop()
-        result.update(value.name for value in graph.values)
-        pending += [inner for node in graph.nodes for inner in node.subgraphs]
-    return result
+    return {value.name for graph in graphs_within(body) if graph is not body for value in graph.values}
 
 
 def _unused(wanted: str, body: Graph, taken: set[str]) -> str:
