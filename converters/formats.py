@@ -68,11 +68,6 @@ class Reference(ABC):
     computes_all = False
     keys: Mapping[str, tuple[object, ...]] = MappingProxyType({})
 
-    @property
-    def itself(self) -> Reference:
-        """The reference whose every run is a new one: this one, or what it passes requests on to."""
-        return self
-
     @abstractmethod
     def values(self) -> list[str]:
         """Return the names of all values that `stream` can give, in the order of computation."""

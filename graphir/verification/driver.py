@@ -24,12 +24,10 @@ from .grading.ranking import joined
 from .numbers.compare import Comparison
 from .numbers.limits import GradingLimits
 from .pairs.sides import Sides
-from .progress import Progress
 from .regions.narrowing import narrower_type
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.coverage import coverage
-from .running.references import Recalled
 from .verdict import Verdict
 
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
@@ -52,10 +50,8 @@ def verify_sets(models: Models, plan: FeedPlan) -> VerificationReport:
     the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
     as `compare_models` does for the first set.
     """
-    progress = Progress(models.how.tell)
-    recalled = replace(models, reference=Recalled(models.reference, models.candidate.memory, progress))
     plan = carried(plan, models.reference)
-    report = _Driver(recalled, plan, progress).run()
+    report = _Driver(models, plan).run()
     note_devices(models, partial(plan.first().like, report.feeds), report)
     return report
 
@@ -64,13 +60,12 @@ def verify_sets(models: Models, plan: FeedPlan) -> VerificationReport:
 class _Driver:
     models: Models
     plan: FeedPlan
-    progress: Progress
 
     def run(self) -> VerificationReport:
         """Return the report of all sets."""
         started, began = time.process_time(), time.perf_counter()
         first, *further = self.plan.sets(False)
-        self.progress.begin_set(first.name, 1, 1 + len(further))
+        self._begin(first, 1, 1 + len(further))
         compared, made = self._first(first)
         # A live framework computes in a process of its own, which only the clock on the wall shows.
         spent, waited = time.process_time() - started, time.perf_counter() - began
@@ -110,6 +105,12 @@ class _Driver:
             self._add_graphs(report, compared.bench.limits, sides)
         return report
 
+    def _begin(self, planned: FeedSet, place: int, total: int) -> None:
+        """Say which set is compared now."""
+        where = f" on inputs {planned.name!r} ({place} of {total})" if total > 1 else ""
+        if self.models.how.tell is not None:
+            self.models.how.tell(f"comparing{where}")
+
     def _add_graphs(self, report: VerificationReport, limits: GradingLimits, sides: Sides) -> None:
         """Fill in what the graphs of both say: what differs, and of how many nodes."""
         report.changes = sides.changes()
@@ -144,8 +145,7 @@ class _Driver:
     def _takes(self, feeds: Mapping[str, Array]) -> bool:
         """Return whether the reference runs on these."""
         try:
-            for _ in self.models.reference.stream(feeds, self.models.reference.outputs):
-                pass
+            self.models.reference.run(feeds)
         except VerificationError:
             return False
         return True
@@ -166,7 +166,7 @@ class _Driver:
                 )
                 break
             began = time.process_time()
-            self.progress.begin_set(planned.name, index + 2, 1 + len(pending))
+            self._begin(planned, index + 2, 1 + len(pending))
             further, make = self._further(compared, planned, evidence if report.unproven else ())
             _take(report, planned.name, further, evidence)
             taken |= {} if make is None else {planned.name: make}
@@ -213,10 +213,8 @@ class _Driver:
                 ]  # fmt: skip
                 report.notes += notes
             report.outputs = [
-                one if one.verdict.passes or one.feeds == planned.name else replace(
-                    one, feeds=planned.name,
-                    note=f"{one.note}; inputs {planned.name!r}" if one.note else f"with the inputs {planned.name!r}",
-                ) for one in report.outputs
+                one if one.verdict.passes or one.feeds == planned.name
+                else one.noted(f"with the inputs {planned.name!r}", feeds=planned.name) for one in report.outputs
             ]  # fmt: skip
             return report, make
         both = [refused for refused in refusals if refused.candidate and refused.reference]

@@ -83,7 +83,7 @@ class Models:
     @property
     def is_one_runtime(self) -> bool:
         """Whether onnxruntime runs both: nodes that are the same in both then compute the same."""
-        return isinstance(self.reference.itself, RuntimeReference)
+        return isinstance(self.reference, RuntimeReference)
 
     @cached_property
     def is_proven(self) -> bool:
@@ -169,7 +169,7 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     if report.ok:
         report.outputs = look_inside(bench, report.outputs, outputs, sides)
     if report.ok:
-        weighed = gather_evidence(bench, report.outputs, (outputs, heads), (expected, results), sides)
+        weighed = gather_evidence(bench, report.outputs, (outputs, heads), expected, sides)
         report.evidence, report.notes = weighed.evidence, [*report.notes, *filter(None, [weighed.note])]
         report.outputs += weighed.differing
         report.unproven += [doubt_sentence(*doubt) for doubt in unproven([weighed.evidence]).items()]
@@ -181,10 +181,8 @@ def compare_models(models: Models, feeds: Results) -> Compared:
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
     if sides is not None and (report.verdict.differs or not all(layer.verdict.passes for layer in report.layers)):
-        explain(
-            report, replace(bench, passing=True), sides, [source for source, _ in pairs],
-            reproduce=how.reproduce if report.verdict.differs else None,
-        )  # fmt: skip
+        folder = how.reproduce if report.verdict.differs else None
+        explain(report, replace(bench, passing=True), sides, [source for source, _ in pairs], reproduce=folder)
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
 
@@ -201,7 +199,7 @@ def compare_again(
     is a set without one.
     """
     _, first, asked = compared
-    bench = replace(first, feeds=feeds, rounding=first.rounding.on(feeds), judged={}, kept={}, passing=True,
+    bench = replace(first, feeds=feeds, rounding=replace(first.rounding, base=feeds), judged={}, kept={}, passing=True,
                     alone=True)  # fmt: skip
     report = _empty_report(feeds)
     expected, results = _run_both(bench, asked)
@@ -239,7 +237,7 @@ def _run_both(bench: Bench, asked: Sequence[Asked]) -> tuple[dict[str, Array], d
             raise
         no_reference = str(error)
     try:
-        results = bench.candidate.run(bench.feeds, list(dict.fromkeys(request.name for request in asked)))
+        results = bench.candidate.run_cached(bench.feeds, list(dict.fromkeys(request.name for request in asked)))
     except VerificationError as error:
         no_candidate = str(error)
     if no_reference or no_candidate:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.detection import detect_format, text_format
+from graphir.converters.formats import Source
 from graphir.converters.kernel.live import Live
 from graphir.converters.onnx.files.structure import structure_of
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
+from graphir.converters.parts import cut_graph
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.files.regions import FileRegion, SourceFiles
@@ -122,7 +124,8 @@ def _compared(
     if how.reproduce is not None:
         check_folder(how.reproduce)
     with memory_for("the comparison"):
-        graph = _graph_of(*candidate)
+        opened = _opened(*candidate)
+        graph = opened.graph if isinstance(opened, Source) else opened
         made = candidate[0] if graph is None else graph
         with OnnxCandidate(made, providers=how.providers, memory=how.memory_budget) as under_test:
             report = _Check(under_test, graph, how, candidate).against(*reference)
@@ -210,20 +213,17 @@ class _Check:
 
     def against(self, model: Any, options: ModelOptions) -> VerificationReport:
         """Hold the candidate against a model."""
-        row = _row_of(model, options)
-        check_taken(model, row, options)
-        if isinstance(model, Graph):
-            return self._against_graph(_part_of(model, options))
-        if row is None:
-            _check_whole(model, options)
+        source = _opened(model, options)
+        if isinstance(source, Graph):
+            return self._against_graph(source)
+        if source is None and _row_of(model, options) is None:
             golden, inputs = GoldenCapture(model), self.under_test.session.inputs
             pieces = pieces_of(golden, inputs)
             if pieces is not None and self.how.feeds is None:
                 return self._check(pieces, pieces.plan(list(inputs)), self.graph, None)
             return self._check(golden, golden_plan(golden.feeds, self.how.feeds, list(inputs)), self.graph, None)
-        if row.runs and not options.is_cut:
+        if source is None:
             return self._against_file(model, options)
-        source = read_model(model, replace(options, format=row.name))
         judges = source.judges(self.how.against, self.how.live)
         if not judges:
             return self._against_graph(source.graph)
@@ -301,23 +301,18 @@ def _row_of(model: Any, options: ModelOptions) -> Format | None:
     return FORMATS[name]
 
 
-def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
-    """Return the graph of what is one or is loaded as one; None for files that onnxruntime runs as they are."""
-    if isinstance(model, Graph):
-        return _part_of(model, options)
+def _opened(model: Any, options: ModelOptions) -> Graph | Source | None:
+    """Return the part that is chosen of a graph, or what is read as a model; None for a golden capture, and for a file
+    that onnxruntime runs as it is. Raises ImportFailure for what cannot be chosen of it."""
     row = _row_of(model, options)
-    if row is None:
-        _check_whole(model, options)
-        return None
     check_taken(model, row, options)
-    return None if row.runs and not options.is_cut else read_model(model, replace(options, format=row.name)).graph
-
-
-def _part_of(graph: Graph, options: ModelOptions) -> Graph:
-    """Return the graph, or the part of it that is chosen."""
-    from graphir.converters.parts import cut_graph
-
-    return cut_graph(graph, options.outputs, options.inputs, options) if options.is_cut else graph
+    if isinstance(model, Graph):
+        return cut_graph(model, options.outputs, options.inputs, options) if options.is_cut else model
+    if row is None and options.is_cut:
+        raise ImportFailure(f"{model}: a golden capture holds the results of its own inputs only and cannot be cut")
+    if row is None or (row.runs and not options.is_cut):
+        return None
+    return read_model(model, replace(options, format=row.name))
 
 
 def _are_same(first: PathLike, second: PathLike) -> bool:
@@ -329,9 +324,3 @@ def _are_same(first: PathLike, second: PathLike) -> bool:
     regions = [FileRegion(os.fspath(path), 0, os.path.getsize(path)) for path in (first, second)]
     with SourceFiles() as files:
         return same_pieces(*map(files.pieces, regions))
-
-
-def _check_whole(model: Any, options: ModelOptions) -> None:
-    """Raise ImportFailure for a part of a golden capture."""
-    if options.is_cut:
-        raise ImportFailure(f"{model}: a golden capture holds the results of its own inputs only and cannot be cut")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import ArgumentError, VerificationError
-from graphir.safety.arguments import expect, expect_items, expect_path
+from graphir.safety.arguments import PathLike, expect, expect_items, expect_path
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.converters.kernel.live import Live
     from graphir.inputs.given import Feeds
 
-PathLike = str | os.PathLike[str]
 # Bytes that a comparison may take beside the weights, where nothing else is said.
 MEMORY_BUDGET = 1 << 30
 AGAINST = ("auto", "live", "reference")

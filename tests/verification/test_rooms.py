@@ -15,7 +15,7 @@ PACKAGE = "graphir.verification"
 ROOT = Path(graphir.verification.__file__).parent
 # Words and choices that every room knows, then the rooms, each with what it may import before it.
 ROOMS = [
-    "verdict", "options", "progress", "numbers", "running", "pairs", "regions", "grading", "report", "causes",
+    "verdict", "options", "numbers", "running", "pairs", "regions", "grading", "report", "causes",
 ]  # fmt: skip
 
 

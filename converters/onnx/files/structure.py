@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from graphir.graph import Graph
 from graphir.ops import traits_of
 from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
+from graphir.structure.reaching import reachable
 
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 FLOAT = 1
@@ -83,16 +84,16 @@ class Structure:
         ]  # fmt: skip
         return self.behind(names, unless=RESCALING)
 
-    @cached_property
-    def sigmoids(self) -> frozenset[str]:
-        """The results of sigmoids, as they are or with their elements elsewhere."""
-        names: set[str] = set()
-        for name, (operator, operands) in self.producers.items():
-            within, read = self.bodies.get(name) or (operator,), self.captured.get(name, operands[:1])
-            is_moved = all(traits_of(each).rounding in MOVING for each in within) and not names.isdisjoint(read)
-            if operator == "Sigmoid" or is_moved:
-                names.add(name)
-        return frozenset(names)
+    def origins(self, name: str) -> set[str]:
+        """Return the operators that compute a value's elements, with those that only move them behind these."""
+
+        def moved(held: str) -> Sequence[str]:
+            operator, operands = self.producers.get(held, ("", ()))
+            within = self.bodies.get(held) or (operator,)
+            is_moved = all(traits_of(each).rounding in MOVING for each in within)
+            return self.captured.get(held, operands[:1]) if is_moved else ()
+
+        return {self.producers[held][0] for held in reachable([name], moved) if held in self.producers}
 
     @cached_property
     def real(self) -> frozenset[str]:
@@ -116,6 +117,16 @@ class Structure:
     def operands(self, name: str) -> tuple[str, ...]:
         """Return what a computed value depends on directly, what graphs inside its node use included."""
         return (*self.producers[name][1], *self.captured.get(name, ()))
+
+    def before(self, name: str, through: Callable[[str], bool] = lambda name: True) -> list[str]:
+        """Return the computed values that a value depends on, the nearest first, by paths through values that `through`
+        allows."""
+
+        def reads(held: str) -> list[str]:
+            is_open = held in self.producers and (held == name or through(held))
+            return [operand for operand in self.operands(held) if operand in self.producers] if is_open else []
+
+        return list(reachable([name], reads))[1:]
 
     def with_siblings(self, names: Collection[str]) -> set[str]:
         """Return these values, and the other results of the nodes that make them."""

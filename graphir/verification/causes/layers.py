@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from graphir.analysis.changes import node_names, row_text, spoken
@@ -42,7 +41,7 @@ def explain(
     if sides.graphs is None:
         report.causes += _first_by_name(report, bench, outputs)
         return
-    inquiry = _Inquiry(report, bench, sides, outputs)
+    inquiry = _Inquiry(report, bench, sides)
     inquiry.run()
     if reproduce is not None:
         inquiry.reproduce(reproduce)
@@ -68,23 +67,16 @@ def _first_by_name(report: VerificationReport, bench: Bench, outputs: Sequence[s
 class _Inquiry:
     """What is known of one comparison."""
 
-    def __init__(
-        self, report: VerificationReport, bench: Bench, sides: Sides, outputs: Sequence[str]
-    ) -> None:
-        assert sides.graphs is not None
+    def __init__(self, report: VerificationReport, bench: Bench, sides: Sides) -> None:
         self.report, self.sides, self.bench = report, sides, bench
         titles = {before_head(source): source for source in bench.layers}
-        ends = [replace(found, name=titles.get(found.name, found.name)) for found in report.outputs]
+        ends = {titles.get(found.name, found.name): found for found in report.outputs}
         self.known = known_values(bench, sides)
-        compared = {found.name: found for found in (*report.layers, *ends)}
-        self.differing = {
-            value for value, name in self.known.names.items()
-            if name in compared and not compared[name].verdict.passes
-        }  # fmt: skip
-        self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        named = {self.known.values.get(found.name) for found in ends}
-        asked = {value for name in outputs if (value := self.known.values.get(name))}
-        self.ends = self.differing & (named | asked)
+        compared = {found.name: found for found in report.layers} | ends
+        differing = {name for name, found in compared.items() if not found.verdict.passes}
+        self.differing = {value for value, name in self.known.names.items() if name in differing}
+        self.walks = Walks(sides.both[0]), Walks(sides.both[1])
+        self.ends = self.differing & {self.known.values.get(name) for name in ends}
         self.regions: Regions | None = None
         self.found: dict[Value, Segment | None] = {}
         self.alone: dict[Value, Comparison] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from graphir.arrays import Array
 from graphir.verification.numbers.compare import Comparison
@@ -65,12 +64,10 @@ def grade_by_regions(
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
         # What rounding moves too far is not proven then.
+        unknown = {True: Verdict.BROKEN, False: Verdict.NOT_PROVEN}
         return [
-            replace(
-                result, note="; ".join(filter(None, (result.note, f"{NOT_RUN}: {judged.reason}"))),
-                verdict=Verdict.BROKEN if result.verdict.differs else Verdict.NOT_PROVEN,
-            ) if result in differing else result
-            for result in compared
+            result.noted(f"{NOT_RUN}: {judged.reason}", verdict=unknown[result.verdict.differs])
+            if result in differing else result for result in compared
         ]  # fmt: skip
     regions, judgement = judged
     asked_for = [(one, regions.known.values.get(one.source)) for one in (by_title[result.name] for result in differing)]
@@ -87,7 +84,7 @@ def grade_by_regions(
     if can_judge(bench, sides):
         count = len(judgement.alone) - len(judgement.hidden)
         note = f"rounding on the way: each of {count} parts gives the reference's result for its own numbers"
-        unoptimised = regions.unoptimised([one.name for one in ends if one.name in runs[1]])
+        unoptimised = bench.candidate.twin.run_cached(bench.feeds, [one.name for one in ends if one.name in runs[1]])
         titles = {one.title for one in ends if _is_as_far(bench, one, runs, unoptimised)}
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
@@ -99,9 +96,9 @@ def grade_by_regions(
 def _as_rounding(compared: Sequence[Comparison], titles: Collection[str], note: str) -> list[Comparison]:
     """Return the comparisons, those of these titles as rounding."""
     return [
-        replace(
-            result, limit=max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit,
-            verdict=Verdict.NOISE, note="; ".join(filter(None, (result.note, note))), place="",
+        result.noted(
+            note, verdict=Verdict.NOISE, place="",
+            limit=max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit,
         ) if result.name in titles else result
         for result in compared
     ]  # fmt: skip
@@ -144,7 +141,7 @@ def _behind_causes(
         if first is not None and not result.verdict.differs:
             alone = judgement.alone[first]
             note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {reason}"
-            result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))
+            result = result.noted(note, verdict=alone.verdict)
         graded.append(result)
     return graded
 

@@ -42,9 +42,10 @@ class Detections:
     names: tuple[str, ...]
     more: tuple[str, ...] = ()
 
-    def read(self, outputs: Mapping[str, Array]) -> Floats:
-        """Return (batch, rows, columns): class, score, four of the box, and whatever else belongs to a row."""
-        arrays = [np.asarray(outputs[name], np.float64) for name in (*self.names, *self.more)]
+    def read(self, outputs: Sequence[Array]) -> Floats:
+        """Return (batch, rows, columns): class, score, four of the box, and whatever else belongs to a row. The outputs
+        come in the order of their names."""
+        arrays = [np.asarray(array, np.float64) for array in outputs]
         batch, rows = arrays[0].shape[:2]
         widths = [math.prod(array.shape[2:]) for array in arrays]
         parts = [array.reshape(batch, rows, width) for array, width in zip(arrays, widths, strict=True)]
@@ -88,15 +89,12 @@ def compare_as_sets(
     titles = differing & {pair.asked.title for pair in group}
     if not titles or not all(cuts_before(bench, pair.asked.name) for pair in group[: len(where.names)]):
         return list(graded)
-    tables = [
-        where.read({pair.asked.source: array for pair, array in zip(group, arrays, strict=True)})
-        for arrays in ([pair.expected for pair in group], [pair.found for pair in group])
-    ]
+    tables = where.read([pair.expected for pair in group]), where.read([pair.found for pair in group])
     if tables[0].shape[::2] != tables[1].shape[::2]:
         return list(graded)
     names = [pair.asked.name for pair in group]
     again = [
-        where.read({pair.asked.source: pair.aligned(run[pair.asked.name]) for pair in group})
+        where.read([pair.aligned(run[pair.asked.name]) for pair in group])
         for runs in (bench.rounding.runs(names, coarse=any(pair.step for pair in group)),
                      bench.rounding.further(names, FEEDS_MOVED))
         for run in runs
@@ -107,15 +105,9 @@ def compare_as_sets(
 
 def cuts_before(bench: Bench, output: str) -> bool:
     """Return whether an output comes out of an operator that keeps some rows and drops others."""
-    producers = bench.candidate.structure.producers
-    seen, pending = {output}, [output]
-    while pending:
-        operator, operands = producers.get(pending.pop(), ("", ()))
-        if traits_of(operator).decides >= DecisionTrait.CUTS:
-            return True
-        pending += [name for name in operands if name not in seen]
-        seen.update(operands)
-    return False
+    structure = bench.candidate.structure
+    makers = (structure.producers.get(name, ("", ())) for name in (output, *structure.before(output)))
+    return any(traits_of(operator).decides >= DecisionTrait.CUTS for operator, _ in makers)
 
 
 def compare_tables(
@@ -192,9 +184,8 @@ def _without_counterpart(left: Floats, right: Floats, pairs: Sequence[tuple[int,
     """Return (side, image, row) of the detections that are in no pair."""
     paired = {(side, image, rows[side]) for image, *rows in pairs for side in (0, 1)}
     places = [
-        (side, int(image), int(row))
-        for side, table in enumerate((left, right)) for image, row in np.argwhere(table[..., 0] >= 0)
-    ]  # fmt: skip
+        (side, *place) for side, table in enumerate((left, right)) for place in np.argwhere(table[..., 0] >= 0).tolist()
+    ]
     return [place for place in places if place not in paired]
 
 

@@ -12,10 +12,11 @@ import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from graphir.arrays import Array
-from graphir.verification.numbers.compare import Comparison, relative_change
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
 from graphir.verification.running.bench import Asked, Bench
@@ -23,9 +24,6 @@ from graphir.verification.running.heads import passes_on
 from graphir.verification.running.noise import infinite_values
 
 from .by_regions import can_judge
-
-if TYPE_CHECKING:
-    from graphir.converters.onnx.files.structure import Structure
 
 # The nearest values show an output best; each costs memory, and one that reacts suffices.
 LAYERS_INSIDE = 8
@@ -106,23 +104,6 @@ def digest(array: Array) -> str:
     return hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
 
-def before(structure: Structure, output: str) -> list[str]:
-    """Return the computed values that an output depends on, the nearest first."""
-    found: dict[str, None] = {}
-    pending = [output]
-    while pending:
-        reached = [
-            operand
-            for name in pending
-            if name in structure.producers
-            for operand in structure.operands(name)
-            if operand in structure.producers and operand not in found and operand != output
-        ]
-        pending = list(dict.fromkeys(reached))
-        found |= dict.fromkeys(pending)
-    return list(found)
-
-
 class Weighed(NamedTuple):
     """What one set of inputs shows, values inside that differ, since outputs show nothing, and a note about them."""
 
@@ -135,24 +116,25 @@ def gather_evidence(
     bench: Bench,
     graded: Sequence[Comparison],
     asked: tuple[Sequence[Asked], Sequence[Asked]],
-    runs: tuple[Mapping[str, Array], Mapping[str, Array]],
+    expected: Mapping[str, Array],
     sides: Sides | None,
 ) -> Weighed:
     """Return what this set of inputs shows of outputs that agree.
 
-    `asked` are the outputs and the values before heads, `runs` the reference's values and the candidate's; `sides` are
-    the graphs of both.
+    `asked` are the outputs and the values before heads, `expected` the reference's values; `sides` are the graphs of
+    both.
     """
     if sides is not None and sides.proves:
         # Nodes that are the same prove it for all inputs, and each that differs is run by itself.
         return Weighed(Evidence())
     outputs, heads = asked
-    expected, results = runs
-    doubts = _doubts(bench, outputs, expected, _reacting(bench, asked, results, graded), graded)
+    # What rounding moves by more than one operator rounds reacts.
+    least = bench.limits.rounding(bench.limits.coarsest)
+    apart = {result.name for result in graded if result.relative > least}
+    moved = {one.name for one in outputs if one.title in apart}
+    reacting = moved | bench.reacting([one.name for one in outputs if one.name not in moved])
+    doubts = _doubts(bench, outputs, expected, reacting, graded)
     shown = _shown(bench, outputs, heads, doubts)
-    numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
-    stirred = bench.reacting_to_large_change({name: results[name] for name in numb})
-    doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
     inside, differing = _inside(bench, left, sides)
     shown |= _shown(bench, left, inside, doubts)
@@ -160,32 +142,6 @@ def gather_evidence(
     numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or differing)]
     note = f"{', '.join(numb)} {NUMB}: what comes before was compared too" if numb else ""
     return Weighed(Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind), differing, note)
-
-
-def _reacting(
-    bench: Bench, asked: tuple[Sequence[Asked], Sequence[Asked]], results: Mapping[str, Array],
-    graded: Sequence[Comparison],
-) -> set[str]:  # fmt: skip
-    """Return those of the candidate's outputs that rounding changes: by more than one operator rounds, themselves or a
-    compared value before them, where they pass so far from the reference, or from a run without optimisations or with
-    the reference's choices, else at all in a run on moved feeds. Those that come through a coarse type are moved by its
-    step. Where weights are moved with the feeds that is seen in runs that are made where results differ."""
-    outputs, heads = asked
-    plain = {**results, **bench.judged.get("unoptimised", {}), **bench.judged.get("given choices", {})}
-    least = bench.limits.rounding(bench.limits.coarsest)
-    apart = {result.name for result in graded if result.relative > least}
-    changed = {one.name for one in (*outputs, *heads) if one.title in apart} | {
-        one.name for one in outputs if relative_change(results[one.name], plain[one.name]) > least
-    }
-    known = _known(bench, changed) if changed else ()
-    left = [one for one in outputs if one.name not in changed
-            and not _reaches(bench.candidate.structure, one.name, changed, known)]  # fmt: skip
-    moved: dict[str, Array] = {}
-    for coarse in () if bench.rounding.moves_weights else (False, True):
-        names = [one.name for one in left if (bench.limits.step_of(one.source) > 0) == coarse]
-        moved |= bench.rounding.first(names, coarse=coarse) if names else {}
-    still = bench.reacting({one.name: results[one.name] for one in left}, moved) if left else set()
-    return {one.name for one in outputs if one not in left} | still
 
 
 def plain_evidence(
@@ -221,57 +177,35 @@ def _digests(outputs: Sequence[Asked], expected: Mapping[str, Array]) -> dict[st
     return {one.source: digest(expected[one.source]) for one in outputs}
 
 
-def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
-    """Return what tells the values apart that were compared before each of these outputs, with nothing in between that
-    only one of the models has."""
-    names = list(dict.fromkeys(one.name for one in compared)) if outputs else []
-    if not names:
-        return {}
-    values = bench.candidate.run_cached(bench.feeds, names)
+def _compared_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, list[str]]:
+    """Return the compared values that a way back from each of these outputs meets, through values that both models know
+    and such as are only moved: with nothing in between that only one of the models has."""
     structure = bench.candidate.structure
-    known = structure.with_siblings({*bench.layers.values(), *names})
-    found = {}
-    for one in outputs:
-        reached = [digest(values[name]) for name in names if _reaches(structure, one.name, {name}, known)]
-        if reached:
-            found[one.source] = " ".join(reached)
-    return found
+    names = list(dict.fromkeys(one.name for one in compared))
+    # An operator of the source may be several here, whose values the source has no names for.
+    known = structure.producers.keys() if bench.made_of else structure.with_siblings({*bench.layers.values(), *names})
+
+    def passes(name: str) -> bool:
+        return name in known or passes_on(structure.producers[name][0])
+
+    reached = {one.source: set(structure.before(one.name, passes)) for one in outputs if names}
+    return {source: [name for name in names if name in met] for source, met in reached.items()}
+
+
+def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
+    """Return what tells the values apart that were compared before each of these outputs."""
+    before = _compared_before(bench, outputs, compared)
+    values = bench.candidate.run_cached(bench.feeds, list(dict.fromkeys(chain.from_iterable(before.values()))))
+    return {source: " ".join(digest(values[name]) for name in names) for source, names in before.items() if names}
 
 
 def _shown(
     bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked], doubts: Mapping[str, str]
 ) -> set[str]:
-    """Return those of the doubtful outputs that a value before them shows: one that was compared and that reacts, with
-    nothing in between that only one of the models has."""
-    doubtful = [one for one in outputs if one.source in doubts]
-    if not doubtful or not compared:
-        return set()
-    names = list(dict.fromkeys(one.name for one in compared))
-    reacting = bench.reacting_layers(names)
-    known = _known(bench, names)
-    return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
-
-
-def _known(bench: Bench, names: Collection[str]) -> set[str]:
-    """Return the candidate's values that a way back from an output may lead through to these."""
-    known = bench.candidate.structure.with_siblings({*bench.layers.values(), *names})
-    # An operator of the source may be several here, whose values the source has no names for.
-    return known | bench.candidate.structure.producers.keys() if bench.made_of else known
-
-
-def _reaches(structure: Structure, output: str, wanted: Collection[str], known: Collection[str]) -> bool:
-    """Return whether a way back from an output, through known values and such as are only moved, meets a wanted one."""
-    pending, seen = [output], {output}
-    while pending:
-        for operand in structure.operands(pending.pop()):
-            if operand in wanted:
-                return True
-            if operand in seen or operand not in structure.producers:
-                continue
-            seen.add(operand)
-            if operand in known or passes_on(structure.producers[operand][0]):
-                pending.append(operand)
-    return False
+    """Return those of the doubtful outputs that a value before them shows: one that was compared and that reacts."""
+    before = _compared_before(bench, [one for one in outputs if one.source in doubts], compared)
+    reacting = bench.reacting(list(dict.fromkeys(chain.from_iterable(before.values()))))
+    return {source for source, names in before.items() if not reacting.isdisjoint(names)}
 
 
 def _inside(
@@ -282,7 +216,7 @@ def _inside(
     structure = bench.candidate.structure
     nearest: dict[str, None] = {}
     for one in outputs:
-        near = [name for name in before(structure, one.name) if name in known and name in structure.real]
+        near = [name for name in structure.before(one.name) if name in known and name in structure.real]
         nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
     asked = [Asked(source, source, bench.layers[source]) for source in nearest]
     judged = judge(bench, sides) if asked and sides is not None and can_judge(bench, sides) else None

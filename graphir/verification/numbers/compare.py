@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,9 +12,12 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.errors import VerificationError
+from graphir.ops import Operator
+from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
+from graphir.ops.traits import Rounding
 from graphir.verification.verdict import Verdict
 
-from .local import local_limit, worst_channel
+from .local import BESIDE_ONE, local_limit, worst_channel
 
 # Adding up 84 numbers in another order: each addition loses up to half a unit in the last place of float32, 2**-24.
 NOISE_LEAST = 5e-6
@@ -36,6 +40,11 @@ MOST_STEPS = 32
 # What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
 # the processor's caches.
 ELEMENTS_AT_ONCE = 1 << 18
+# Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
+# largest number lies between two neighbours.
+PLACE = 2.0**-22
+# Half a unit in the last place of float32: what one addition loses at most.
+LOST_BY_ADDING = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -55,16 +64,35 @@ class Floor:
 
     def seen(self, array: Array, again: Array) -> Floor:
         """With another run of the value."""
-        if array.shape != again.shape or _is_text(array):
-            same = array.shape == again.shape and bool(np.array_equal(array, again))
-            return self if same else replace(self, overall=math.inf)
         scale, largest, _ = difference(array, again)
         if not largest:
             return self
         change = largest / scale if scale else math.inf
+        if array.shape != again.shape or _is_text(array):
+            return replace(self, overall=change)
         moved = _change(array, again)
         deviation = moved if self.deviation is None else np.maximum(self.deviation, moved)
         return replace(self, overall=max(self.overall, change), deviation=deviation)
+
+
+def static_floor(operator: type[Operator], sizes: Iterable[object], terms: object = 0) -> Floor:
+    """Return the floor of an operator's results before anything was moved: what it rounds that no moved operand shows.
+
+    A sigmoid has units in the last place of 1. A resize reads at places, which are rounded as the farthest one is, in
+    what it reads and gives: of these `sizes`. A softmax adds up its `terms`; one after the other, each loses half a
+    unit in the last place of the sum, always in the same direction where they are about alike.
+    """
+    read_at = max((size for size in sizes if isinstance(size, int)), default=0) * PLACE
+    added = terms * LOST_BY_ADDING if isinstance(terms, int) else 0.0
+    lost = read_at if operator.rounding is Rounding.PLACES else 0.0
+    lost = added if issubclass(operator, Softmax | LogSoftmax) else lost
+    return Floor(lost / NOISE_FACTOR, unit=BESIDE_ONE if issubclass(operator, Sigmoid) else 0.0)
+
+
+def widest(floors: Iterable[Floor]) -> Floor:
+    """Return the floor of a value that several operators give, of which each has one of these."""
+    held = [Floor(), *floors]
+    return Floor(max(floor.overall for floor in held), unit=max(floor.unit for floor in held))
 
 
 def _change(array: Array, again: Array) -> Array:
@@ -105,6 +133,10 @@ class Comparison:
     feeds: str = ""
     by_sums: float = 0.0
 
+    def noted(self, note: str, **changes: Any) -> Comparison:
+        """Return the same with one more note, and with these changes."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))), **changes)
+
     @staticmethod
     def without_result(name: str, shape: tuple[int, ...], note: str) -> Comparison:
         """Return what stands for a value that the candidate does not give."""
@@ -135,9 +167,7 @@ def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
         same = _is_text(reference) and _is_text(candidate) and bool(np.array_equal(reference, candidate))
         return 1.0, 0.0 if same else math.inf, "" if same else "the texts differ"
     left, right = _real_parts(reference), _real_parts(candidate)
-    exact = is_exact(reference) and is_exact(candidate)
     scale = largest = 0.0
-    differing = 0
     for start in range(0, left.size, ELEMENTS_AT_ONCE):
         first, second = left[start : start + ELEMENTS_AT_ONCE], right[start : start + ELEMENTS_AT_ONCE]
         seen = _finite_difference(first, second)
@@ -151,10 +181,9 @@ def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
             largest = math.inf
             continue
         largest = max(largest, float(np.abs(a[finite] - b[finite]).max(initial=0.0)))
-        if exact:
-            differing += int(np.count_nonzero(first != second))
     if largest == math.inf:
         return scale, largest, _about_infinities(left, right)
+    differing = int(np.count_nonzero(left != right)) if is_exact(reference) and is_exact(candidate) else 0
     if differing:
         return scale, max(largest, 1.0), f"{differing} of {left.size} elements differ"
     return scale, largest, ""

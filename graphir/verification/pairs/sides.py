@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.changes import changes_of, partners
@@ -15,6 +16,7 @@ from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.structure.extract import uses_of
+from graphir.structure.reaching import graphs_within, reachable
 
 # An activation that is written as operators of its own has some ten of them, an attention some thirty.
 MOST_BETWEEN = 64
@@ -51,6 +53,12 @@ class Sides:
         return found[0], found[1]
 
     @property
+    def both(self) -> tuple[Graph, Graph]:
+        """Both graphs. Only where there are graphs."""
+        assert self.graphs is not None
+        return self.graphs
+
+    @property
     def candidate(self) -> Graph | None:
         """The candidate's graph, None unless both can be had."""
         return None if self.graphs is None else self.graphs[1]
@@ -73,14 +81,12 @@ class Sides:
     @cached_property
     def counterparts(self) -> Counterparts:
         """Which nodes and values are the same. Only where there are graphs."""
-        assert self.graphs is not None
-        return Counterparts(*self.graphs)
+        return Counterparts(*self.both)
 
     @cached_property
     def difference(self) -> Difference:
         """What differs. Only where there are graphs."""
-        assert self.graphs is not None
-        return compare(*self.graphs, self.counterparts)
+        return compare(*self.both, self.counterparts)
 
     def changes(self) -> list[str]:
         """Return what differs, in a few lines; none where nothing does or no graph can be had."""
@@ -113,15 +119,8 @@ class Sides:
     @cached_property
     def holders(self) -> Mapping[Graph | None, Node]:
         """The node that holds each body of either graph. Only where there are graphs."""
-        assert self.graphs is not None
-        found: dict[Graph | None, Node] = {}
-        pending = list(self.graphs)
-        while pending:
-            for node in pending.pop().nodes:
-                for body in node.subgraphs:
-                    found[body] = node
-                pending += node.subgraphs
-        return found
+        nodes = (node for graph in self.both for inner in graphs_within(graph) for node in inner.nodes)
+        return {body: node for node in nodes for body in node.subgraphs}
 
     def rows_of(self, nodes: Iterable[Node | None]) -> list[Row]:
         """Return the rows in which nodes differ, each once."""
@@ -137,15 +136,14 @@ class Sides:
         and only nodes that one model alone has lie between, what they read is the pair: a normalization that is part of
         the weights before it, a product whose sum is a node of its own.
         """
-        assert self.graphs is not None
         aligned = self.counterparts.values
         back: dict[Value, list[Value]] = {}
         for value, other in aligned.items():
             back.setdefault(other, []).append(value)
-        names = by_name(self.graphs[1])
+        names = by_name(self.both[1])
         prints = self.counterparts.prints
         found: dict[Value, Value] = {}
-        for node in self.graphs[0].nodes:
+        for node in self.both[0].nodes:
             for value in node.outputs:
                 partner = aligned.get(value)
                 namesake = next((names[name] for name in (value.name, *value.sources) if name in names), None)
@@ -157,7 +155,7 @@ class Sides:
                 if chosen is not None and chosen.producer is not None:
                     found[value] = chosen
         self._correct_by_readers(found)
-        return {value: found[value] for node in self.graphs[0].nodes for value in node.outputs if value in found}
+        return {value: found[value] for node in self.both[0].nodes for value in node.outputs if value in found}
 
     @property
     def inferred(self) -> Collection[Value]:
@@ -221,13 +219,12 @@ class Sides:
 
     def _read_alike(self) -> Iterator[tuple[Value, Value]]:
         """Yield the computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
-        assert self.graphs is not None
         for node, partner in self.counterparts.forward.items():
             for value, other in zip(node.inputs, partner.inputs, strict=False):
                 if value is not None and other is not None and value.producer and other.producer:
                     yield value, other
-        ends = {value.name: value for value in self.graphs[1].outputs}
-        for value in self.graphs[0].outputs:
+        ends = {value.name: value for value in self.both[1].outputs}
+        for value in self.both[0].outputs:
             if value.name in ends and value.producer and ends[value.name].producer:
                 yield value, ends[value.name]
 
@@ -254,15 +251,11 @@ def _are_of_other_sizes(value: Value, other: Value) -> bool:
 
 def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
     """Return whether a value is made from another one by nodes that have no counterpart, few of them."""
-    pending, seen = [value], {value}
-    while pending and len(seen) <= MOST_BETWEEN:
-        node = pending.pop().producer
+
+    def reads(held: Value) -> list[Value]:
+        node = held.producer
         if node is None or node in matched:
-            continue
-        for read in node.inputs:
-            if read is origin:
-                return True
-            if read is not None and read.producer is not None and read not in seen:
-                seen.add(read)
-                pending.append(read)
-    return False
+            return []
+        return [read for read in node.inputs if read is not None and read.producer is not None]
+
+    return origin in islice(reachable([value], reads), MOST_BETWEEN)

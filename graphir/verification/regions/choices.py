@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from graphir.analysis.channels import channel_order, known_order
 from graphir.errors import GraphirError
-from graphir.graph import Node, Value
-from graphir.ops.traits import DecisionTrait, Rounding
+from graphir.graph import Value
+from graphir.ops.traits import DecisionTrait
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Asked, Bench
@@ -22,14 +22,13 @@ from graphir.verification.running.slices import HELD_OF_EACH
 from graphir.verification.verdict import Verdict
 
 from .known import known_values
-from .parts import CutCandidate, NotRun, Walks, compared_inside, is_size, typed, unmoved
+from .parts import CutCandidate, NotRun, Part, Walks, chooses, is_size, typed
 
 
 def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) -> dict[Value, Comparison] | NotRun:
     """Return the comparisons of what stands around choices, and of the values that are asked for, all of which pass;
     else why that shows nothing."""
-    assert sides.graphs is not None
-    known, graphs = known_values(bench, sides), sides.graphs
+    known, graphs = known_values(bench, sides), sides.both
     ends = {known.values[one.source]: one.name for one in asked if one.source in known.values}
     names = known.tensors()
     pairs = {
@@ -42,7 +41,7 @@ def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) ->
     for value, other in pairs.items():
         ours, left = walks[0].region(value, pairs.__contains__)
         theirs, right = walks[1].region(other, partners.__contains__)
-        if any(map(_chooses, (*left, *right))):
+        if any(chooses(node, DecisionTrait.STEPS) for node in (*left, *right)):
             borders |= {value, *(pairs.keys() & ours), *(partners[edge] for edge in partners.keys() & theirs)}
     has_all = len(ends) == len(asked) and ends.keys() <= pairs.keys()
     if not (borders and has_all) or any(names[end] != name for end, name in ends.items()):
@@ -68,20 +67,10 @@ def compare_given_choices(bench: Bench, sides: Sides, asked: Sequence[Asked]) ->
     compared = {}
     others = {pairs[border] for border in borders}
     for value, array in arrays.items():
-        floor = unmoved(array, value, pairs[value])
-        result = compared_inside(known.names[value], array, results[names[value]], floor, bench.limits)
-        nodes = walks[0].region(value, borders.__contains__)[1] + walks[1].region(pairs[value], others.__contains__)[1]
-        is_exact = all(node.op.is_exact for node in nodes)
-        if not result.verdict.passes or (is_exact and result.verdict is not Verdict.IDENTICAL):
+        nodes = walks[0].region(value, borders.__contains__)[1], walks[1].region(pairs[value], others.__contains__)[1]
+        part, given = Part(value, pairs[value], nodes), (array, results[names[value]])
+        result = part.compared(known.names[value], given, bench.limits, by_kernels=False)
+        if not result.verdict.passes or (part.is_exact and result.verdict is not Verdict.IDENTICAL):
             return NotRun(f"{result.name} differs")
         compared[value] = result
-    bench.judged["given choices"] = results
     return compared
-
-
-def _chooses(node: Node) -> bool:
-    """Return whether a node jumps where numbers cross, or reads its first operand where another computed one says."""
-    indices = [value for value in node.inputs[1:] if value is not None and value.tensor is None]
-    reads_some = any(value.dtype is not None and value.dtype.is_integer for value in indices)
-    has_places = reads_some and node.op.rounding not in (Rounding.VIEWS, Rounding.SIZES)
-    return has_places or node.op.decides >= DecisionTrait.STEPS

@@ -49,8 +49,7 @@ class Decisions:
     sides: Sides
 
     def __post_init__(self) -> None:
-        assert self.sides.graphs is not None
-        is_first = self.graph is self.sides.graphs[0]
+        is_first = self.graph is self.sides.both[0]
         self._rows: dict[tuple[Node, int], Row] = {}
         self._unseen: list[Row] = []
         for row in self.sides.difference.rows:

@@ -7,7 +7,7 @@ its weights, what reads it makes up for that: fed with the candidate's own numbe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,15 +16,17 @@ import numpy as np
 from graphir.analysis.channels import Order, known_order
 from graphir.arrays import Array
 from graphir.errors import GraphirError
-from graphir.graph import Node, Value
+from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.traits import DecisionTrait
-from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change, same
+from graphir.safety.memory import return_memory_of
+from graphir.structure.reaching import reachable
+from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, relative_change, same
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.references import RuntimeReference
-from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
+from graphir.verification.running.slices import HELD_OF_EACH
 from graphir.verification.verdict import Verdict
 
 from .known import KnownValues, fed_inputs, known_values
@@ -32,19 +34,15 @@ from .parts import (
     TIES,
     CutCandidate,
     NotRun,
+    Part,
     Segment,
     Walks,
     as_in_graph,
-    compared_inside,
-    count_roundings,
-    has_computed_indices,
+    chooses,
     is_size,
     name_equals,
-    of_same_kernels,
     ordering_node,
-    spread,
     typed,
-    unmoved,
     without_overflows,
 )
 
@@ -77,18 +75,16 @@ class Regions:
     """A candidate that is cut at all values that both models know, and what its parts give."""
 
     def __init__(self, bench: Bench, sides: Sides, known: KnownValues) -> None:
-        assert sides.graphs is not None
         self._bench, self.known = bench, known
         self._inferred = sides.inferred
-        self.cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
-        self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        self._is_one_runtime = isinstance(bench.reference.itself, RuntimeReference)
+        self.cut = CutCandidate(bench.candidate, sides.both[1], bench.feeds)
+        self.walks = Walks(sides.both[0]), Walks(sides.both[1])
+        self._is_one_runtime = isinstance(bench.reference, RuntimeReference)
         self._ends = set(bench.candidate.structure.outputs)
         self._name = known.tensors()
         orders = {value: known_order(value.shape, known.pairs[value].shape) for value in self._name
                   if self._is_one_runtime and value.dtype is known.pairs[value].dtype is not None}  # fmt: skip
         self._orders = {value: order for value, order in orders.items() if order is not None}
-        self._unoptimised: dict[str, Array] = bench.judged.setdefault("unoptimised", {})
         self._inputs = fed_inputs(bench, sides)
         # Only the reference's numbers and the candidate's are held here.
         for part in self.parts([value for value in self._name if value not in self._orders], held=2):
@@ -126,7 +122,7 @@ class Regions:
         if not all(held in pairs for held in ours) or not all(held in others for held in theirs):
             return None
         edges = {held: pairs[held] for held in (*ours, *(others[held] for held in theirs))}
-        return Segment(value, self.known.pairs[value], edges, (ours, theirs), (left, right))
+        return Segment(value, self.known.pairs[value], (left, right), edges, (ours, theirs))
 
     def arrays(self, edges: Iterable[Value]) -> dict[Value, Array]:
         """Return the reference's numbers for values that parts begin with, inputs among them."""
@@ -145,11 +141,6 @@ class Regions:
     def laid(self, value: Value, array: Array) -> Array:
         """Return the reference's number for a value as the candidate has it."""
         return typed(array.transpose(self._orders.get(value) or range(array.ndim)), self.known.pairs[value])
-
-    def unoptimised(self, outputs: Sequence[str]) -> dict[str, Array]:
-        """Return the candidate's outputs, computed without optimisations on its own numbers."""
-        left = [name for name in outputs if name not in self._unoptimised]
-        return self._unoptimised | (self._bench.candidate.twin.run_cached(self._bench.feeds, left) if left else {})
 
     def name(self, value: Value) -> str:
         """Return what the candidate calls a value that ends a part."""
@@ -180,33 +171,26 @@ class Regions:
     def _settle(self, value: Value, found: Judgement) -> set[Value]:
         """Say what a part is that differs: run on with its own numbers, does all that follows agree again, and would it
         with the reference's? Returns the values that are settled with it."""
-        behind = spread(value, self._readers.__getitem__)
+        behind = set(reachable([value], self._readers.__getitem__))
         rewritten = set(found.rewritten)
         own = self._compared(behind | rewritten, behind - {value}) if len(behind) > 1 else {}
-        again: set[Value] = set()
-        pending, seen = [value], {value}
-        while pending:
-            one = pending.pop()
-            if not self._readers[one] or self._name[one] in self._ends:
-                found.causes.append(value)
-                return set()
-            for reader in self._readers[one] - seen:
-                seen.add(reader)
-                if _passes(own, reader):
-                    again.add(reader)
-                else:
-                    pending.append(reader)
+        apart = {one for one in behind if one is value or not _passes(own, one)}
+        seen = set(reachable([value], lambda one: self._readers[one] if one in apart else ()))
+        apart, again = seen & apart, seen - apart
+        if any(not self._readers[one] or self._name[one] in self._ends for one in apart):
+            found.causes.append(value)
+            return set()
         if not _shows(again, found.alone):
             # Where certain values differ too on the way, the pair is no guess.
-            is_guess = (seen - again).issubset(self._inferred)
+            is_guess = apart.issubset(self._inferred)
             if is_guess or self._is_shift(value):
                 found.rewritten[value] = self._ordered(self._readers[value])
-            elif any(map(self._chooses, again)) or self._changes_ends(value, behind, rewritten):
+            elif self._choose(again) or self._changes_ends(value, behind, rewritten):
                 found.causes.append(value)
             else:
                 found.hidden.append(value)
             return set()
-        for one in seen - again:
+        for one in apart:
             found.rewritten[one] = self._ordered(again)
         return again
 
@@ -220,10 +204,9 @@ class Regions:
             results.append(self.cut.run(fed, self._names(ends)))
         return not all(same(array, results[1][name]) for name, array in results[0].items())
 
-    def _chooses(self, value: Value) -> bool:
-        """Return whether a part keeps some elements by what it computes, so that it keeps others on other inputs."""
-        nodes = self._nodes(value)[1]
-        return any(node.op.decides >= DecisionTrait.CUTS or has_computed_indices(node) for node in nodes)
+    def _choose(self, values: Iterable[Value]) -> bool:
+        """Return whether parts keep some elements by what they compute, so that they keep others on other inputs."""
+        return any(chooses(node, DecisionTrait.CUTS) for value in values for node in self._part(value).nodes[1])
 
     def _is_shift(self, value: Value) -> bool:
         """Return whether a value that softmaxes alone read differs by what is added to all numbers that these see."""
@@ -269,8 +252,6 @@ class Regions:
             kinds = {laid.dtype.kind, own.dtype.kind}  # a truth value is no number that another one rounds
             if laid.shape == own.shape and (kinds == {"b"} or "b" not in kinds):
                 yield value, order, relative_change(laid, own)
-        given = self._ends.union(self._bench.candidate.session.aside)
-        self._unoptimised.update({name: array for name, array in results.items() if name in given})
         return_memory_of([*expected.values(), *results.values()])
 
     @cached_property
@@ -302,14 +283,11 @@ class Regions:
             name = self._name[value]
             if not huge.isdisjoint(reads[name]):
                 found[name] = without_overflows(self.laid(value, arrays[value]), found[name])
-        floors = {value: unmoved(arrays[value], value, self.known.pairs[value]) for value in values}
-        compared = {value: self._graded(value, arrays, found, floors[value]) for value in values}
+        compared = {value: self._graded(value, arrays, found, {}) for value in values}
         open_ones = [value for value, one in compared.items() if not one.verdict.passes]
         if open_ones and not self._bench.limits.stated:
             moved = self.cut.run_moved(fed, self._names(open_ones), self._bench.limits.coarsest)
-            for value in open_ones if moved else ():
-                name = self._name[value]
-                compared[value] = self._graded(value, arrays, found, floors[value].seen(found[name], moved[name]))
+            compared |= {value: self._graded(value, arrays, found, moved) for value in open_ones if moved}
         self._turned |= {value for value in values if order_inside(found[self._name[value]], arrays[value])}
         for value, one in compared.items():
             if one.verdict is Verdict.NOISE and not unfed and self._only_selects(value):
@@ -329,14 +307,12 @@ class Regions:
         return name_equals(keys, getattr(node.op, "axis", -1), self.laid(value, expected), found)
 
     def _graded(
-        self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], floor: Floor
+        self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], moved: Mapping[str, Array]
     ) -> Comparison:
-        limits, roundings = self._bench.limits, 0
-        if self._is_one_runtime:
-            nodes = self._nodes(value)
-            limits, roundings = replace(limits, same_kernels=of_same_kernels(*nodes)), count_roundings(*nodes)
-        name = self.known.names[value]
-        return compared_inside(name, arrays[value], found[self._name[value]], floor, limits, roundings=roundings)
+        name, results = self._name[value], (arrays[value], found[self._name[value]])
+        return self._part(value).compared(
+            self.known.names[value], results, self._bench.limits, moved.get(name), by_kernels=self._is_one_runtime
+        )
 
     def _names(self, values: Iterable[Value]) -> list[str]:
         return list(dict.fromkeys(self._name[value] for value in values))
@@ -347,14 +323,14 @@ class Regions:
         limits, types = self._bench.limits, {value.dtype, self.known.pairs[value].dtype}
         if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere or len(types - {None}) > 1:
             return False
-        return all(node.op.is_exact for nodes in self._nodes(value) for node in nodes)
+        return self._part(value).is_exact
 
-    def _nodes(self, value: Value) -> tuple[list[Node], list[Node]]:
+    def _part(self, value: Value) -> Part:
         """Return the nodes of both models between a value and the borders before it."""
         edges = set(self._borders.values())
         _, ours = self.walks[0].region(value, edges.__contains__)
         _, theirs = self.walks[1].region(self.known.pairs[value], self._others.__contains__)
-        return ours, theirs
+        return Part(value, self.known.pairs[value], (ours, theirs))
 
     def _find_readers(self) -> None:
         # Parts begin at tensors of numbers that are computed: sizes stay what the candidate makes of its inputs.
@@ -380,7 +356,6 @@ class Regions:
 
 def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
     """Return the parts of a candidate, and what they show; asked once of each set of inputs."""
-    assert sides.graphs is not None
     if "parts" not in bench.judged:
         try:
             regions = Regions(bench, sides, known_values(bench, sides))

@@ -47,9 +47,8 @@ class KnownValues:
         large = bench.candidate.larger(bench.feeds, bench.candidate.memory // (2 * HELD_OF_EACH))
         self.large = {source for source in self.names.values() if bench.layers[source] in large}
         self._cut: CutCandidate | None = None
-        itself = bench.reference.itself
-        if isinstance(itself, RuntimeReference) and not itself.structure.random:
-            self._cut = CutCandidate(itself.onnx, graphs[0], bench.feeds)
+        if isinstance(bench.reference, RuntimeReference) and not bench.reference.structure.random:
+            self._cut = CutCandidate(bench.reference.onnx, graphs[0], bench.feeds)
 
     def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
         """Return what the reference has for values that are known."""
@@ -73,7 +72,7 @@ class KnownValues:
             others = [name for name in self.names.values() if name not in known]
             slices = bench.reference.slices([*missing, *others], bench.feeds, bench.room)
             wanted = list(dict.fromkeys([*missing, *(others if slices is None else slices[0])]))
-        for name, array in bench.reference.stream(bench.feeds, wanted):
+        for name, array in bench.stream(wanted):
             if name in missing:
                 arrays[name] = array
             if array.nbytes <= bench.room and name not in self.large:
@@ -102,9 +101,8 @@ class KnownValues:
 
 def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
     """Return the inputs of the second graph by those of the first: what the user stated as they are fed, else pairs."""
-    assert sides.graphs is not None
     paired = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
+    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.both)
     fed = {
         ours[source]: theirs[name]
         for name, (source, _) in bench.candidate.fitting.items()
@@ -116,8 +114,7 @@ def fed_inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
 
 def known_values(bench: Bench, sides: Sides) -> KnownValues:
     """Return the pairs of values that both models can be asked for, and what is kept of them on these feeds."""
-    assert sides.graphs is not None
     if "known" not in bench.judged:
-        bench.judged["known"] = KnownValues(bench, sides.graphs)
+        bench.judged["known"] = KnownValues(bench, sides.both)
     known: KnownValues = bench.judged["known"]
     return known

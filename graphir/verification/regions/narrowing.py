@@ -21,8 +21,7 @@ def narrower_type(sides: Sides) -> str:
     The type of a part, between values that both know, is the one of fewest digits among its real results: a Cast back
     at the end gives no digits back.
     """
-    assert sides.graphs is not None
-    first, second = map(Walks, sides.graphs)
+    first, second = map(Walks, sides.both)
     partners, said = set(sides.values.values()), dict[str, None]()
     for value, other in sides.values.items():
         ours = _coarsest(first.region(value, sides.values.__contains__)[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -15,15 +14,13 @@ from graphir.analysis.channels import Order, channel_order
 from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
 from graphir.inputs.draws import perturbed
-from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Shape
-from graphir.ops.traits import Rounding
+from graphir.ops.traits import DecisionTrait, Rounding
 from graphir.structure.extract import uses_of
-from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
+from graphir.structure.reaching import reachable
+from graphir.verification.numbers.compare import Comparison, Floor, static_floor, widest
 from graphir.verification.numbers.limits import GradingLimits
-from graphir.verification.numbers.local import BESIDE_ONE
-from graphir.verification.running.bench import PLACE
 from graphir.verification.running.layouts import fitted_feeds, order_inside
 
 if TYPE_CHECKING:
@@ -67,45 +64,34 @@ class Walks:
 
     def before(self, value: Value) -> set[Value]:
         """Return the computed values that this one depends on, with itself."""
-        return spread(value, lambda held: [read for read in self._reads.get(held.producer, ()) if read.producer])
+        reads = self._reads
+        return set(reachable([value], lambda held: [read for read in reads.get(held.producer, ()) if read.producer]))
 
     def behind(self, value: Value) -> set[Value]:
         """Return the values that depend on this one, with itself."""
-        return spread(value, lambda held: [result for node in self.readers(held) for result in node.outputs])
+        return set(reachable([value], lambda held: [end for node in self.readers(held) for end in node.outputs]))
 
     def region(self, value: Value, edge: Test) -> tuple[list[Value], list[Node]]:
         """Return what a value is computed from between it and the `edge`: the edge's values (graph inputs among them),
         and the nodes."""
+        edges: list[Value] = []
         nodes: dict[Node, None] = {}
-        edges: dict[Value, None] = {}
-        pending, seen = deque([value]), {value}
-        while pending:
-            held = pending.popleft()
+
+        def reads(held: Value) -> list[Value]:
             node = held.producer
             if node is None or (held is not value and edge(held)):
-                edges[held] = None
-                continue
+                edges.append(held)
+                return []
             nodes[node] = None
-            for read in self._reads[node]:
-                if read not in seen and not (read.producer is None and read.tensor is not None):
-                    seen.add(read)
-                    pending.append(read)
-        return list(edges), list(nodes)
+            return [read for read in self._reads[node] if read.producer is not None or read.tensor is None]
+
+        for _ in reachable([value], reads):
+            pass
+        return edges, list(nodes)
 
     def ordered(self, values: Iterable[Value]) -> list[Value]:
         """Computed values in the graph's order."""
         return sorted((value for value in values if value in self.place), key=self.place.__getitem__)
-
-
-def spread(start: Value, step: Callable[[Value], Iterable[Value]]) -> set[Value]:
-    """Return all that steps lead to from a value, with itself."""
-    seen, pending = {start}, [start]
-    while pending:
-        for value in step(pending.pop()):
-            if value not in seen:
-                seen.add(value)
-                pending.append(value)
-    return seen
 
 
 Results = dict[str, Array]
@@ -177,30 +163,74 @@ class CutCandidate:
 
 
 MOVING = (Rounding.VIEWS, Rounding.MOVES)
-# Half a unit in the last place of float32: what one addition loses at most.
-LOST_BY_ADDING = 2.0**-24
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A pair of values, what both are computed from (pairs, source value to candidate value, and inputs of the models
-    likewise), and which of these, and which nodes, are the first graph's part and the second's."""
+class Part:
+    """A pair of values, and the nodes of the first graph and of the second that compute them."""
 
     value: Value
     other: Value
-    edges: Mapping[Value, Value]
-    ends: tuple[Sequence[Value], Sequence[Value]]
     nodes: tuple[Sequence[Node], Sequence[Node]]
-
-    @property
-    def inner(self) -> list[Value]:
-        """Return the edges that are computed."""
-        return [edge for edge in self.edges if edge.producer is not None]
 
     @property
     def size(self) -> int:
         """Return how many nodes there are on both sides."""
         return sum(map(len, self.nodes))
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether no node rounds: equal numbers that go in give equal results."""
+        return all(node.op.is_exact for nodes in self.nodes for node in nodes)
+
+    @property
+    def has_same_kernels(self) -> bool:
+        """Return whether the nodes of both graphs are of the same operators."""
+        first, second = (sorted(node.op.name for node in nodes) for nodes in self.nodes)
+        return first == second
+
+    @property
+    def roundings(self) -> int:
+        """Return how many kernels round one after the other at most, in either model.
+
+        A Cast rounds each number to the nearest one, which is the same whatever does it.
+        """
+        return max(1, *(
+            sum(not (node.op.is_exact or node.op.rounding is Rounding.HOLDS) for node in nodes) for nodes in self.nodes
+        ))  # fmt: skip
+
+    def compared(
+        self, title: str, results: tuple[Array, Array], limits: GradingLimits, moved: Array | None = None,
+        *, by_kernels: bool = True,
+    ) -> Comparison:  # fmt: skip
+        """Return the reference's and the candidate's results held against each other, in the layout that suits.
+
+        `moved` is the candidate's for numbers that rounding moved. `by_kernels` says that one runtime computes both on
+        one device, so that what differs is no more than its kernels round.
+        """
+        expected, found = results
+        order = order_inside(found, expected)
+        if order and len(order) == found.ndim:
+            found, moved = found.transpose(order), None if moved is None else moved.transpose(order)
+        floor = unmoved(expected, self.value, self.other)
+        floor = floor if moved is None else floor.seen(found, moved)
+        limits = replace(limits, same_kernels=by_kernels and self.has_same_kernels)
+        result = limits.compare(title, expected, found, floor, limits.step_of(title))
+        return limits.within_roundings(result, expected, found, floor, self.roundings) if by_kernels else result
+
+
+@dataclass(frozen=True)
+class Segment(Part):
+    """A part with what both values are computed from (pairs, source value to candidate value, and inputs of the models
+    likewise), and which of these are the first graph's and the second's."""
+
+    edges: Mapping[Value, Value]
+    ends: tuple[Sequence[Value], Sequence[Value]]
+
+    @property
+    def inner(self) -> list[Value]:
+        """Return the edges that are computed."""
+        return [edge for edge in self.edges if edge.producer is not None]
 
 
 def as_in_graph(array: Array, value: Value) -> Array:
@@ -211,31 +241,22 @@ def as_in_graph(array: Array, value: Value) -> Array:
 
 
 def unmoved(array: Array, *values: Value) -> Floor:
-    """Return the floor of a value, in one model or both, before anything was moved: what its own operator rounds that
-    no moved input shows.
+    """Return the floor of a value, in one model or both, before anything was moved.
 
-    A sigmoid has units in the last place of 1. A softmax adds up its terms; one after the other, each loses half a unit
-    in the last place of the sum, always in the same direction where they are about alike. A resize reads at places,
-    which are rounded as the farthest one is. What only moves elements, as a Reshape behind it, gives them with what
-    they lost.
+    What only moves elements, as a Reshape behind an operator, gives them with what they lost.
     """
-    is_sigmoid, lost = False, 0.0
+    floors = []
     for value in values:
         source = value
         while source.producer is not None and source.producer.op.rounding in MOVING and source.producer.inputs[0]:
             source = source.producer.inputs[0]
         node = source.producer
-        operator = None if node is None else node.op
-        is_sigmoid = is_sigmoid or isinstance(operator, Sigmoid)
-        shape = array.shape if source is value else source.shape or ()
-        if isinstance(operator, Softmax | LogSoftmax) and -len(shape) <= operator.axis < len(shape):
-            size = shape[operator.axis]
-            lost = max(lost, size * LOST_BY_ADDING if isinstance(size, int) else 0.0)
-        elif node is not None and node.op.rounding is Rounding.PLACES:
-            read = node.inputs[0].shape if node.inputs[0] is not None else None
-            sizes = [size for size in (*shape[2:], *(read or ())[2:]) if isinstance(size, int)]
-            lost = max(lost, max(sizes, default=0) * PLACE)
-    return Floor(lost / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
+        if node is not None:
+            shape, axis = array.shape if source is value else source.shape or (), getattr(node.op, "axis", None)
+            terms = shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
+            read = next((held.shape for held in node.inputs if held is not None), None) or ()
+            floors.append(static_floor(type(node.op), (*shape[2:], *read[2:]), terms))
+    return widest(floors)
 
 
 TIES = "other indices of equal numbers: an operator that orders has several right results"
@@ -266,37 +287,6 @@ def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
     return not is_repeated and bool(np.array_equal(next(chosen), next(chosen), equal_nan=keys.dtype.kind == "f"))
 
 
-def compared_inside(
-    name: str, expected: Array, found: Array, floor: Floor, limits: GradingLimits, *, roundings: int = 0
-) -> Comparison:
-    """Return a result inside a model held against another's, in the layout that suits.
-
-    `roundings` is how many kernels round on the way where one runtime computes both on one device, else 0.
-    """
-    order = order_inside(found, expected)
-    if order and len(order) == found.ndim:
-        found = found.transpose(order)
-        moved = None if floor.deviation is None else floor.deviation.transpose(order)
-        floor = replace(floor, deviation=moved)
-    result = limits.compare(name, expected, found, floor, limits.step_of(name))
-    return limits.within_roundings(result, expected, found, floor, roundings) if roundings else result
-
-
-def count_roundings(*parts: Sequence[Node]) -> int:
-    """Return how many kernels of a part round one after the other at most, in either model.
-
-    A Cast rounds each number to the nearest one, which is the same whatever does it.
-    """
-    return max(
-        1, *(sum(not (node.op.is_exact or node.op.rounding is Rounding.HOLDS) for node in nodes) for nodes in parts)
-    )
-
-
-def of_same_kernels(first: Sequence[Node], second: Sequence[Node]) -> bool:
-    """Return whether the nodes of both models are of the same operators."""
-    return sorted(node.op.name for node in first) == sorted(node.op.name for node in second)
-
-
 def typed(array: Array, like: Value) -> Array:
     """Return an array in the type of another model's value: whole numbers that rounding moved are rounded back."""
     dtype = None if like.dtype is None else like.dtype.numpy()
@@ -305,12 +295,11 @@ def typed(array: Array, like: Value) -> Array:
     return (np.rint(array) if dtype.kind in "iu" and array.dtype.kind == "f" else array).astype(dtype)
 
 
-def has_computed_indices(node: Node) -> bool:
-    """Return whether a node takes elements from where another computed operand says."""
-    operands = [value for value in node.inputs[1:] if value is not None and value.tensor is None]
-    data = node.inputs[0] if node.inputs else None
-    is_moved = data is not None and data.tensor is None and node.op.rounding is Rounding.MOVES
-    return is_moved and any(value.dtype is not None and value.dtype.is_integer for value in operands)
+def chooses(node: Node, least: DecisionTrait) -> bool:
+    """Return whether a node decides so much by its numbers, or reads its first operand where a computed one says."""
+    computed = [value.dtype for value in node.inputs[1:] if value is not None and value.tensor is None]
+    has_indices = any(dtype is not None and dtype.is_integer for dtype in computed)
+    return node.op.decides >= least or (has_indices and node.op.rounding not in (Rounding.VIEWS, Rounding.SIZES))
 
 
 def without_overflows(expected: Array, found: Array) -> Array:

@@ -28,26 +28,17 @@ from graphir.graph import Value
 from graphir.inputs.roles import table_of
 from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
+from graphir.safety.memory import return_memory_of
 from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import Comparison, says_nothing
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import RuntimeReference
-from graphir.verification.running.slices import return_memory_of
 
 from .decisions import Decisions, Reached, is_decision
 from .judge import Judgement, Regions, judge
-from .parts import (
-    CutCandidate,
-    NotRun,
-    Segment,
-    as_in_graph,
-    compared_inside,
-    count_roundings,
-    of_same_kernels,
-    unmoved,
-)
+from .parts import CutCandidate, NotRun, Segment, as_in_graph
 from .ways import HERE, NOTHING, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
@@ -103,16 +94,14 @@ def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]
     A node that differs and decides something is tested only if these runs, or the `sets` of inputs, led to both sides
     of its decision, as far as ranges leave both open.
     """
-    assert sides.graphs is not None
     judged = judge(bench, sides)
     if isinstance(judged, NotRun):
         return Tried([f"the parts of both models, which could not be run by themselves: {judged.reason}"], [])
     with ExitStack() as stack:
-        reference = bench.reference.itself
-        if isinstance(reference, RuntimeReference):
-            itself = reference.onnx
+        if isinstance(bench.reference, RuntimeReference):
+            itself = bench.reference.onnx
         else:
-            itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
+            itself = stack.enter_context(OnnxCandidate(sides.both[0], optimize=False, memory=bench.candidate.memory))
         trials = _Trials(bench, sides, *judged, itself)
         return trials.run(seconds, sets)
 
@@ -121,9 +110,8 @@ class _Trials:
     def __init__(
         self, bench: Bench, sides: Sides, regions: Regions, judgement: Judgement, reference: OnnxCandidate
     ) -> None:
-        assert sides.graphs is not None
         self._bench, self._sides, self._regions, self._judgement = bench, sides, regions, judgement
-        self._reference = CutCandidate(reference, sides.graphs[0], bench.feeds)
+        self._reference = CutCandidate(reference, sides.both[0], bench.feeds)
         made = reference.structure.producers
         known = regions.known.names
         self._named = {value: name if name in made else value.name for value, name in known.items()}
@@ -131,11 +119,11 @@ class _Trials:
         # Of what differs on the reference's own numbers the outputs were judged, by what they are, or it is told.
         self._passed_over = {*self._absent, *judgement.hidden, *judgement.causes}
         self._decisions = [
-            Decisions(reference, self._reference, sides.graphs[0], sides),
-            Decisions(bench.candidate, regions.cut, sides.graphs[1], sides),
+            Decisions(reference, self._reference, sides.both[0], sides),
+            Decisions(bench.candidate, regions.cut, sides.both[1], sides),
         ]
         self._fixed: set[Value] = set()
-        for node in sides.graphs[0].nodes:
+        for node in sides.both[0].nodes:
             read = [value for value in uses_of(node) if value.tensor is None]  # by its bodies too
             if node.op.rounding is Rounding.SIZES or self._fixed.issuperset(read):
                 self._fixed |= set(node.outputs)
@@ -207,11 +195,9 @@ class _Trials:
 
     def _run(self, trials: Sequence[_Trial], until: float = math.inf) -> None:
         """Run parts in all of their ways: in each pass those that want the same of the edges that they share."""
-        by_value: dict[Value, list[_Trial]] = {}
-        for trial in trials:
-            by_value.setdefault(trial.segment.value, []).append(trial)
+        by_value = {trial.segment.value: trial for trial in trials}
         for place, values in enumerate(self._regions.parts(by_value)):
-            pending = [(trial, way) for value in values for trial in by_value[value] for way in trial.ways]
+            pending = [(by_value[value], way) for value in values for way in by_value[value].ways]
             for turn in range(len(pending)):
                 if not pending or ((place or turn) and time.process_time() > until):
                     break
@@ -282,7 +268,7 @@ class _Trials:
             result = self._graded(trial, array, theirs_alone, None)
             # Rounding is no excuse where one node decides about whole numbers, or no node rounds.
             is_exact = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
-            is_exact = is_exact or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
+            is_exact = is_exact or trial.segment.is_exact
             if isinstance(result, Comparison) and not result.verdict.passes and not is_exact:
                 moved = cut.run_moved(theirs, names, feeds=feeds) if moved is None else moved
                 if moved:
@@ -298,14 +284,11 @@ class _Trials:
         if says_nothing(expected):
             return None
         segment = trial.segment
-        floor = unmoved(expected, segment.value, segment.other)
-        floor = floor if moved is None else floor.seen(found, moved)
         name, limits = self._regions.known.names[segment.value], self._bench.limits
         # What stands between roundings to 8 bits has no step of 8 bits of its own.
         if not any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes):
             limits = replace(limits, quantized=False)
-        limits = replace(limits, same_kernels=of_same_kernels(*segment.nodes))
-        return compared_inside(name, expected, found, floor, limits, roundings=count_roundings(*segment.nodes))
+        return segment.compared(name, (expected, found), limits, moved)
 
     def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:
         """Return the trials. Numbers of one that differs may not belong together, as those of a value and of one

@@ -6,21 +6,23 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphir.arrays import Array
-from graphir.ops import traits, traits_of
-from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, moves_too_much, same
+from graphir.ops import traits_of
+from graphir.safety.counted import counted
+from graphir.safety.memory import return_memory
+from graphir.verification.numbers.compare import Comparison, Floor, moves_too_much, same, static_floor, widest
 from graphir.verification.numbers.limits import GradingLimits
-from graphir.verification.numbers.local import BESIDE_ONE
 from graphir.verification.running.noise import RoundedRuns
 from graphir.verification.verdict import Verdict
 
 from .candidate import OnnxCandidate
 from .layouts import order_inside, order_outside
-from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
+from .slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -32,9 +34,6 @@ FLOOR_ASKED_FROM = 1e-4
 # Of what one evaluation of the reference gives, so many bytes stay for later questions, and no more than a quarter of
 # the memory budget; half of it where another question costs a whole evaluation.
 KEPT = 1 << 28
-# Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
-# largest number lies between two neighbours.
-PLACE = 2.0**-22
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
 # multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
 RUNS_FOR_CHANCE = 2
@@ -123,6 +122,13 @@ class Bench:
         most = memory // 2 if self.reference.computes_all else min(KEPT, memory // HELD_OF_EACH)
         return most - sum(array.nbytes for array in self.kept.values())
 
+    def stream(self, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+        """Yield the reference's values of these names, each counted."""
+        results = iter(self.reference.stream(self.feeds, names))
+        for _ in counted(names, "value"):
+            yield from islice(results, 1)
+        yield from results
+
     def evaluate(
         self, wanted: Collection[str], layers: Collection[str]
     ) -> tuple[dict[str, Array], list[Comparison]]:
@@ -137,10 +143,9 @@ class Bench:
             requests = [Asked(name, name, self.layers[name]) for name in inside]
             compared += replace(self, by_regions=False).compare(requests, inside)
             del inside
-            large = sum(array.nbytes for array in part.values()) >= WORTH_RETURNING
+            freed = sum(array.nbytes for array in part.values())
             part.clear()
-            if large:
-                return_memory()
+            return_memory(freed)
         return expected, compared
 
     def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
@@ -150,11 +155,11 @@ class Bench:
         slices = self.reference.slices(order, self.feeds, most)
         if slices is not None:
             for names in slices:
-                yield self.reference.run(self.feeds, names)
+                yield dict(self.stream(names))
             return
         part: dict[str, Array] = {}
         nbytes = 0
-        for name, array in self.reference.stream(self.feeds, order) if order else ():
+        for name, array in self.stream(order) if order else ():
             nbytes += array.nbytes if name in layers else 0
             if nbytes > most and part:
                 yield part
@@ -203,12 +208,12 @@ class Bench:
         return ComparedPair(request, wanted, laid, order, step, self._static_floor(request, wanted))
 
     def _static_floor(self, request: Asked, expected: Array) -> Floor:
-        """The floor of a value before anything was moved: what its own operator rounds that no moved input shows."""
+        """The floor of a value before anything was moved."""
         structure = self.candidate.structure
-        unit = BESIDE_ONE if request.seen is None and request.name in structure.sigmoids else 0.0
-        operator, _ = structure.producers.get(request.name, ("", ()))
-        longest = max(expected.shape[2:], default=0) if traits_of(operator).rounding is traits.Rounding.PLACES else 0
-        return Floor(longest * PLACE / NOISE_FACTOR, bounded=request.name in structure.bounded, unit=unit)
+        operators = map(traits_of, structure.origins(request.name))
+        floor = widest(static_floor(operator, expected.shape[2:]) for operator in operators)
+        unit = floor.unit if request.seen is None else 0.0
+        return replace(floor, bounded=request.name in structure.bounded, unit=unit)
 
     def graded(self, pair: ComparedPair, floor: Floor | float) -> Comparison:
         """Return how the results of a value relate, for what rounding was seen to do to it."""
@@ -283,7 +288,7 @@ class Bench:
             pair.result = self.graded(pair, theirs)
             if not pair.result.verdict.passes:
                 said = f"rounding moves the candidate by far more ({pair.floor.overall:.2g}) than the reference"
-                pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
+                pair.result = pair.result.noted(said)
         return pair.result.verdict.passes
 
     def _is_coarse_alone(self, pair: ComparedPair) -> bool:
@@ -309,22 +314,17 @@ class Bench:
             if pair.asked.name in drawn or (not self.by_regions and moves_too_much(pair.floor, pair.step))
         ]  # fmt: skip
         names = list(dict.fromkeys(pair.asked.name for pair in suspects))
-        if names:
-            for _ in range(RUNS_FOR_CHANCE):
-                rerun = self.candidate.run(self.feeds, names)
-                for pair in suspects:
-                    self._note_random(pair, "the candidate", pair.found, pair.aligned(rerun[pair.asked.name]))
-        if not drawn.isdisjoint(names):
-            first = self.candidate.twin.run(self.feeds, names)
-            for _ in range(RUNS_FOR_CHANCE):
-                rerun = self.candidate.twin.run(self.feeds, names)
-                for pair in suspects:
-                    runs = (pair.aligned(run[pair.asked.name]) for run in (first, rerun))
-                    self._note_random(pair, "the candidate without optimisations", *runs)
+        sides = {"the candidate": self.candidate} if names else {}
+        sides |= {} if drawn.isdisjoint(names) else {"the candidate without optimisations": self.candidate.twin}
+        for side, candidate in sides.items():
+            first, *others = (candidate.run(self.feeds, names) for _ in range(1 + RUNS_FOR_CHANCE))
+            for pair, rerun in product(suspects, others):
+                runs = (pair.aligned(run[pair.asked.name]) for run in (first, rerun))
+                self._note_random(pair, side, *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
         if differing and self.inside is not None and self.inside.random:
             for _ in range(RUNS_FOR_CHANCE):
-                for source, array in self.reference.itself.stream(self.feeds, list(differing)):
+                for source, array in self.reference.stream(self.feeds, list(differing)):
                     pair = differing[source]
                     self._note_random(pair, "the reference", pair.expected, pair.asked.of_reference(array))
 
@@ -334,24 +334,10 @@ class Bench:
             said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
             pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said, is_random=True)
 
-    def reacting(self, results: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
-        """Return those of the candidate's values, by `results` and those on `moved` feeds, that rounding was seen to
-        change: all of them where nothing can be moved."""
-        if not moved and not self.rounding.moves:
-            return set(results)
-        changed = {name for name, array in results.items() if name in moved and not same(array, moved[name])}
-        return changed | (self.rounding.reacted & results.keys())
-
-    def reacting_to_large_change(self, results: Mapping[str, Array]) -> set[str]:
-        """Return those that are changed by more than rounding of what goes in."""
-        base, stirred = self.rounding.run_with_large_change(results) if results else ({}, {})
-        return {name for name in stirred if name in base and not same(base[name], stirred[name])}
-
-    def reacting_layers(self, names: Sequence[str]) -> set[str]:
-        """Return those of the candidate's values that react to the inputs, by rounding or by more; all of them where
-        nothing can be moved."""
-        if not self.rounding.moves:
+    def reacting(self, names: Sequence[str]) -> set[str]:
+        """Return those of the candidate's values that change where its inputs are moved by some percent; all of them
+        where nothing can be moved."""
+        if not names or not self.rounding.moves:
             return set(names)
-        results = self.rounding.plain(names)
-        reacting = self.reacting(results, {} if self.rounding.moves_weights else self.rounding.first(names))
-        return reacting | self.reacting_to_large_change({name: results[name] for name in names if name not in reacting})
+        base, moved = self.rounding.run_with_large_change(names)
+        return {name for name in names if not same(base[name], moved[name])}

@@ -18,19 +18,12 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS, import_onnxruntime, provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.safety.isolation import subject
+from graphir.safety.memory import return_memory, return_memory_at_once
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.running.heads import beside_outputs
 
 from .layouts import Fitting, Keys, as_arrays, fit_inputs, fitted_feeds
-from .slices import (
-    HELD_OF_EACH,
-    WORTH_RETURNING,
-    RecentRuns,
-    held_at_once,
-    in_slices,
-    return_memory,
-    return_memory_at_once,
-)
+from .slices import HELD_OF_EACH, SMALL_BUDGET, STARTING, RecentRuns, held_at_once, in_slices
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.mapped import Mapped
@@ -147,15 +140,15 @@ class OnnxCandidate:
         a copy of the weights beyond the one that stays."""
         external = self.path.absolute().parent if self._mapped is None else self._mapped.weights
         if self._mapped is not None:
-            return_memory_at_once(self.weight_bytes, self.memory)
+            if self.memory < max(STARTING * self.weight_bytes, SMALL_BUDGET):
+                return_memory_at_once()
             self._mapped.weights.are_dropped = MAPPED * self.weight_bytes > self.memory
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
                 return lean_session(model, self.providers, external, optimize=optimize, is_part=lean is not None)
             session = quiet_session(model, self.providers, external)
-        if self.path.stat().st_size > WORTH_RETURNING:
-            return_memory()
+        return_memory(self.path.stat().st_size)
         return session
 
     @property
@@ -225,14 +218,12 @@ class OnnxCandidate:
 
         Each call is a run of its own; see `run_cached`.
         """
-        given = feeds
         feeds = {**fitted_feeds(self.fitting, feeds), **(weights or {})}
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
             results = as_arrays(self.session.run(feeds, outputs), self.keys)
             if self._optimize and self.is_tight and not self.structure.drawn:
                 self.session.release()  # fused weights are copies, for which the other model's weights need the room
-            self._recent.keep(given, results, (self.fitting, OUTPUTS))
             return results
         given_outputs = self.structure.outputs if self._opened else self.session.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in given_outputs))
@@ -240,28 +231,29 @@ class OnnxCandidate:
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        turned = self._runs_optimised([name for name in inner if name not in extra])
-        results = as_arrays(self._session_with_outputs(inner, turned).run(feeds, outputs), self.keys)
-        if weights is None:
-            self._recent.keep(given, results, (self.fitting, self._result_kind(inner, turned)))
-        return results
+        session = self._session_with_outputs(inner, self._runs_optimised(inner, extra))
+        return as_arrays(session.run(feeds, outputs), self.keys)
 
     def _result_kind(self, inner: Collection[str], turned: bool) -> Kind:
         """Return what results of a session for values inside can be put beside others: all that are computed without
         optimisations. With them it is the values that are asked for which prevent some."""
         return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
 
-    def run_cached(self, feeds: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
-        """Return the same as `run`, without another run where the last ones, on these very feeds, gave small values of
-        these names. A run for outputs gives the others that were small in the last one too, which will be asked for."""
+    def run_cached(
+        self, feeds: Mapping[str, Array], names: Sequence[str], extra: Collection[str] = ()
+    ) -> dict[str, Array]:
+        """Return the same as `run`, without another run where the last one of this kind, on these very feeds, gave
+        small values of these names. A run for outputs gives the others that were small in the last one too."""
         given = set() if self._opened else {*self.session.outputs, *self.session.aside}
         is_given = set(names) <= given
         inner = [name for name in dict.fromkeys(names) if name not in self.session.outputs]
-        kind = OUTPUTS if is_given else self._result_kind(inner, self._runs_optimised(inner))
+        kind = OUTPUTS if is_given else self._result_kind(inner, self._runs_optimised(inner, extra))
         results = self._recent.of(feeds, (self.fitting, kind))
         if not all(name in results for name in names):
             small = self._recent.last(lambda other: other[1] == OUTPUTS) if is_given else ()
-            results = self.run(feeds, list(dict.fromkeys([*names, *(name for name in small if name in given)])))
+            wanted = list(dict.fromkeys([*names, *(name for name in small if name in given)]))
+            results = self.run(feeds, wanted, None, extra)
+            self._recent.keep(feeds, results, (self.fitting, kind))
         return {name: results[name] for name in names}
 
     def larger(self, feeds: Mapping[str, Array], most: int) -> set[str]:
@@ -337,9 +329,9 @@ class OnnxCandidate:
         self._extended[key] = session
         return session
 
-    def _runs_optimised(self, names: Sequence[str]) -> bool:
-        """Return whether this is a twin whose inner values are wanted: its model's are not optimised."""
-        return self._turns and any(name in self.structure.producers for name in names)
+    def _runs_optimised(self, names: Sequence[str], extra: Collection[str]) -> bool:
+        """Return whether this is a twin whose inner values are wanted beside the `extra` ones: its model's are not."""
+        return self._turns and any(name in self.structure.producers and name not in extra for name in names)
 
     def session_with(self, addition: bytes) -> OnnxSession | None:
         """Return a session without optimisations on the model with these bytes of protobuf behind it, which shares the

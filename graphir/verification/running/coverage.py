@@ -31,20 +31,16 @@ def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str,
     from graphir.converters.onnx.probes import Probes, never_reached
 
     graph = graph_message(candidate.path)
-    probes = Probes(graph)
-    if not probes.sights:
-        return []
-    try:
-        reached = _reached(candidate, probes, feeds, COPIES)
-    except _NoRoom as error:
-        return [f"not measured: {error}"]
-    except VerificationError:
-        probes = Probes(graph, guarded=True)
+    reason = ""
+    for copies in (COPIES, GUARDED_COPIES):
+        probes = Probes(graph, guarded=copies == GUARDED_COPIES)
         try:
-            reached = _reached(candidate, probes, feeds, GUARDED_COPIES)
+            return never_reached(probes.sights, _reached(candidate, probes, feeds, copies) if probes.sights else ())
         except GraphirError as error:
-            return [f"not measured: {str(error).splitlines()[0][:200]}"]
-    return never_reached(probes.sights, reached)
+            reason = str(error).splitlines()[0][:200]
+            if isinstance(error, _NoRoom):
+                break
+    return [f"not measured: {reason}"]
 
 
 def unreached(

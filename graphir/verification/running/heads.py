@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphir.ops import traits_of
 from graphir.ops.traits import Rounding, Saturation
+from graphir.structure.reaching import reachable
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -80,20 +81,16 @@ def hides_errors(structure: Structure, outputs: Sequence[str]) -> bool:
 
 def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
     """Return the results of saturating operators that reach an output without further computation."""
-    heads: dict[str, None] = {}
-    seen: set[str] = set()
-    pending = list(outputs)
-    while pending:
-        name = pending.pop()
-        if name in seen or name not in structure.producers:
-            continue
-        seen.add(name)
+
+    def is_head(name: str) -> bool:
+        return traits_of(structure.producers[name][0]).saturates >= Saturation.SATURATES
+
+    def moved(name: str) -> list[str]:
         operator, operands = structure.producers[name]
-        if traits_of(operator).saturates >= Saturation.SATURATES:
-            heads[name] = None
-        elif passes_on(operator):
-            pending += operands
-    return list(heads)
+        is_open = passes_on(operator) and not is_head(name)
+        return [operand for operand in operands if operand in structure.producers] if is_open else []
+
+    return list(filter(is_head, reachable((name for name in outputs if name in structure.producers), moved)))
 
 
 def _operand(structure: Structure, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,9 +15,8 @@ from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.inputs.draws import is_measured, perturbed
 from graphir.ops import traits, traits_of
-from graphir.verification.numbers.compare import same
 
-from .candidate import KEPT_SHARE, OnnxCandidate
+from .candidate import OnnxCandidate
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -33,41 +33,31 @@ LARGEST_MOVED = 1 << 22
 NARROW = ("float16", "bfloat16")
 
 
+@dataclass
 class RoundedRuns:
-    """Runs of a candidate that differ from its first by rounding alone.
+    """Runs of a candidate that differ from its first, on the `base` feeds, by rounding alone.
 
     They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
     not all feeds are real), and one with onnxruntime's optimisations the other way. `coarse` is the step of a coarser
     type that the reference computes in: what comes through it is moved by up to half of that. The same seed gives the
     same runs, whichever values are asked for. `extra` are values that will be asked for too: a run that is made anyway
-    gives them as well. `reacted` are those that another value of a weight was seen to change.
+    gives them as well.
     """
 
-    def __init__(
-        self,
-        candidate: OnnxCandidate,
-        graph: Graph,
-        feeds: Feeds,
-        seed: int,
-        coarse: float = 0.0,
-        extra: Sequence[str] = (),
-    ) -> None:
-        self._candidate, self._graph, self._feeds = candidate, graph, feeds
-        self._seed, self._coarse, self._extra = seed, coarse, extra
-        self.reacted: set[str] = set()
-        self._known: dict[str, Array] = {}
-        self._moved: dict[float, list[Feeds]] = {}
-
-    def on(self, feeds: Feeds) -> RoundedRuns:
-        """Return the same of the candidate on other feeds."""
-        return RoundedRuns(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
+    candidate: OnnxCandidate
+    graph: Graph
+    base: Feeds
+    seed: int
+    coarse: float = 0.0
+    extra: Sequence[str] = ()
+    _moved: dict[float, list[Feeds]] = field(default_factory=dict, init=False)
 
     def feeds(self, *, coarse: bool = False) -> list[Feeds]:
         """Return the feeds that rounding moved; none where there is no real number in them."""
-        step = self._coarse if coarse else 0.0
+        step = self.coarse if coarse else 0.0
         if step not in self._moved:
-            turns = range(self._seed, self._seed + PERTURBATIONS)
-            moved = (perturbed(self._graph, self._feeds, turn, step) for turn in turns)
+            turns = range(self.seed, self.seed + PERTURBATIONS)
+            moved = (perturbed(self.graph, self.base, turn, step) for turn in turns)
             self._moved[step] = [feeds for feeds in moved if feeds is not None]
         return self._moved[step]
 
@@ -83,23 +73,22 @@ class RoundedRuns:
             base, weights = self._unperturbed_run(names)
             yield base
             for turn in range(PERTURBATIONS):
-                other = perturbed(self._graph, weights, self._seed + turn, self._coarse if coarse else 0.0)
-                rerun = self._run_with_weights(moved[turn] if moved else self._feeds, names, other)
-                self.reacted |= {name for name in names if not same(base[name], rerun[name])}
+                other = perturbed(self.graph, weights, self.seed + turn, self.coarse if coarse else 0.0)
+                rerun = self._run_with_weights(moved[turn] if moved else self.base, names, other)
                 yield {name: rerun[name] for name in names}
         for feeds in moved:
-            yield self._candidate.run_cached(feeds, names)
+            yield self.candidate.run_cached(feeds, names)
         if not self._moved_weights:
-            yield self._candidate.twin.run_cached(self._feeds, names)
+            yield self.candidate.twin.run_cached(self.base, names)
 
     def further(self, names: Sequence[str], count: int) -> Iterator[dict[str, Array]]:
         """Yield the named values of runs beside those of `runs`, each on feeds that are moved in another way; none
         where no feed can be moved, or a coarser type rounds."""
-        first = self._seed + PERTURBATIONS + 1
-        for turn in range(first, first + count if not self._coarse else first):
-            moved = perturbed(self._graph, self._feeds, turn, 0.0)
+        first = self.seed + PERTURBATIONS + 1
+        for turn in range(first, first + count if not self.coarse else first):
+            moved = perturbed(self.graph, self.base, turn, 0.0)
             if moved is not None:
-                yield self._candidate.run(moved, names)
+                yield self.candidate.run(moved, names)
 
     @property
     def moves(self) -> bool:
@@ -117,7 +106,7 @@ class RoundedRuns:
         the inputs first, the smaller ones of them, enough to move all that follows."""
         if self.feeds() and not self._has_integer_feeds:
             return []
-        structure = self._candidate.structure
+        structure = self.candidate.structure
         first = list(islice(structure.first_weights(), WEIGHTS_CONSIDERED))
         small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
         return small[:WEIGHTS_MOVED] or first[:1]
@@ -125,66 +114,47 @@ class RoundedRuns:
     @cached_property
     def _has_integer_feeds(self) -> bool:
         """Whether some feeds stay what they are, since they are no real numbers."""
-        return not all(is_measured(self._graph, name, array) for name, array in self._feeds.items())
+        return not all(is_measured(self.graph, name, array) for name, array in self.base.items())
 
     def _run_with_weights(self, feeds: Feeds, names: Sequence[str], weights: Feeds | None = None) -> dict[str, Array]:
         """Values from the session in which weights can be moved, and these weights. Where only outputs are asked for it
         is one without optimisations, and gives what will be asked for as well."""
-        twin = self._candidate.twin
+        twin = self.candidate.twin
         twin.open_weights(self._moved_weights)
-        extra = self._extra if self._are_outputs(names) else ()
-        return twin.run(feeds, list(dict.fromkeys([*names, *extra, *self._moved_weights])), weights, extra)
+        extra = self.extra if self._are_outputs(names) else ()
+        wanted = list(dict.fromkeys([*names, *extra, *self._moved_weights]))
+        return twin.run_cached(feeds, wanted, extra) if weights is None else twin.run(feeds, wanted, weights, extra)
 
     def _unperturbed_run(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the values in the session in which weights can be moved, before they are, and these weights."""
-        if self._are_outputs(names):
-            values = self._unperturbed_outputs(names)
-        else:
-            values = self._run_with_weights(self._feeds, names)
+        values = self._run_with_weights(self.base, names)
         return {name: values[name] for name in names}, {name: values[name] for name in self._moved_weights}
 
-    def _unperturbed_outputs(self, names: Sequence[str]) -> dict[str, Array]:
-        """Return the outputs of these names with all that is `extra` and the weights, kept if they are small."""
-        wanted = [*names, *self._extra, *self._moved_weights]
-        if self._known and all(name in self._known for name in wanted):
-            return self._known
-        values = self._run_with_weights(self._feeds, names)
-        if sum(array.nbytes for array in values.values()) <= self._candidate.memory // KEPT_SHARE:
-            self._known = values
-        return values
-
     def _are_outputs(self, names: Sequence[str]) -> bool:
-        return set(names) <= {*self._candidate.structure.outputs, *self._candidate.session.aside}
+        return set(names) <= {*self.candidate.structure.outputs, *self.candidate.session.aside}
 
     def plain(self, names: Sequence[str]) -> dict[str, Array]:
         """Return the candidate's own values, those inside computed without optimisations: from a run that is made
         anyway where there is one."""
-        if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._extra):
-            values = self._unperturbed_outputs([])
+        if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self.extra):
+            values = self._run_with_weights(self.base, [])
             return {name: values[name] for name in names}
-        return self._candidate.run_cached(self._feeds, names)
+        return self.candidate.run_cached(self.base, names)
 
-    def run_with_large_change(self, base: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
+    def run_with_large_change(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the values as they are, and where each real input is moved by some percent, which is no rounding: what
-        does not change then does not react. None where no feed can be moved.
+        does not change then does not react. Only where a feed can be moved.
 
         Where a feed is no real number, the weights that meet the feeds first are moved too, those that it looks up; in
         another session, which gives both.
         """
-        turn = self._seed + PERTURBATIONS
-        moved = perturbed(self._graph, self._feeds, turn, STIRRED)
-        if moved is None:
-            return {}, {}
+        turn = self.seed + PERTURBATIONS
+        moved = perturbed(self.graph, self.base, turn, STIRRED)
+        assert moved is not None
         if not self.moves_weights:
-            return base, self._candidate.run(moved, list(base))
-        unperturbed, weights = self._unperturbed_run(list(base))
-        perturbed_values = self._run_with_weights(moved, list(base), perturbed(self._graph, weights, turn, STIRRED))
-        return unperturbed, {name: perturbed_values[name] for name in base}
-
-    def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
-        """Return the named values of the first of the runs; none where no feed can be moved."""
-        moved = self.feeds(coarse=coarse)
-        return self._candidate.run_cached(moved[0], names) if moved else {}
+            return self.plain(names), self.candidate.run(moved, names)
+        base, weights = self._unperturbed_run(names)
+        return base, self._run_with_weights(moved, names, perturbed(self.graph, weights, turn, STIRRED))
 
 
 def lost_by_sums(structure: Structure) -> float:

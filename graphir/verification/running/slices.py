@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphir.arrays import Array
+from graphir.safety.memory import KEPT_BY_GLIBC
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -17,13 +16,8 @@ if TYPE_CHECKING:
 # What is held of each value that is compared: the reference's, the candidate's, what rounding makes of it, and by how
 # much that moves each element.
 HELD_OF_EACH = 4
-# Below that what the C library keeps is not worth asking it to return.
-WORTH_RETURNING = 4 << 20
-# glibc keeps up to 64 MB of freed memory at the end of its heap (twice the 32 MB of DEFAULT_MMAP_THRESHOLD_MAX): an
-# eighth of such a budget. Blocks of a megabyte are returned when they are freed instead.
-KEPT_BY_GLIBC = 64 << 20
+# An eighth of such a budget may be what glibc keeps: blocks of a megabyte are returned when they are freed instead.
 SMALL_BUDGET = 8 * KEPT_BY_GLIBC
-M_MMAP_THRESHOLD, RETURNED_AT_ONCE = -3, 1 << 20
 # onnxruntime holds up to 2.6 times the weights while it starts an optimised session of which it fuses weights
 # (ResNet-152), and twice them where freed blocks are returned at once, which takes 0.4 s more. 1.5 times the weights
 # and the budget are to hold that.
@@ -38,11 +32,11 @@ class RecentRuns:
         self._room, self._most = room, most
         self._runs: list[tuple[Mapping[str, Array], Any, dict[str, Array]]] = []
 
-    def of(self, feeds: Mapping[str, Array], kind: Any = ()) -> dict[str, Array]:
+    def of(self, feeds: Mapping[str, Array], kind: Any) -> dict[str, Array]:
         """Return what is kept of the runs on these feeds."""
         return next((kept for fed, other, kept in self._runs if fed is feeds and other == kind), {})
 
-    def keep(self, feeds: Mapping[str, Array], results: Mapping[str, Any], kind: Any = ()) -> None:
+    def keep(self, feeds: Mapping[str, Array], results: Mapping[str, Any], kind: Any) -> None:
         """Keep the smallest of a run's arrays beside those that are kept of these feeds, which become the last."""
         kept = self.of(feeds, kind)
         room = self._room - sum(array.nbytes for array in kept.values())
@@ -100,25 +94,3 @@ def held_at_once(structure: Structure, sizes: Mapping[str, int]) -> int:
         most = max(most, taken)
         taken -= sum(sizes.get(operand, 0) for operand in freed.get(name, ()))
     return most
-
-
-def return_memory() -> None:
-    """Have the C library give back what was freed: glibc keeps blocks of up to 32 MB, and what large weights were
-    converted through stays with the process otherwise. Others do nothing."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
-
-
-def return_memory_at_once(weights: int, budget: int) -> None:
-    """Have the C library give back large blocks when they are freed, for the rest of this process, where the weights or
-    the budget ask for it. That costs time: the system clears what it gives anew."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if set_option is not None and budget < max(STARTING * weights, SMALL_BUDGET):
-        set_option(M_MMAP_THRESHOLD, RETURNED_AT_ONCE)
-
-
-def return_memory_of(arrays: Iterable[Array]) -> None:
-    """The same where these arrays, which are done with or soon will be, are large enough for that."""
-    if sum(array.nbytes for array in arrays) >= WORTH_RETURNING:
-        return_memory()

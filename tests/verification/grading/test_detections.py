@@ -130,7 +130,8 @@ def test_what_belongs_to_a_row_goes_with_it(moved: bool) -> None:
     assert where == Detections(("ids", "scores", "boxes"), ("masks",))
     other = {**turned, "masks": masks} if moved else turned
     expected = Verdict.BROKEN if moved else Verdict.NOISE
-    assert compared(where.read(named), where.read(other)).verdict is expected
+    tables = [where.read(list(outputs.values())) for outputs in (named, other)]
+    assert compared(*tables).verdict is expected
 
 
 def test_images_are_compared_one_by_one() -> None:

@@ -20,7 +20,6 @@ from graphir.verification.grading.evidence import (
     FIXED,
     NUMB,
     Evidence,
-    before,
     doubt_sentence,
     unproven,
 )
@@ -161,7 +160,7 @@ def test_evidence_of_several_sets(found: list[Evidence], reason: str) -> None:
 
 def test_what_comes_before_an_output_nearest_first(tmp_path: Path) -> None:
     text = X + "(float[3, 6] y) { a = Relu(x) b = Abs(a) c = Neg(x) d = Add(b, c) y = Exp(d) }"
-    assert before(read_structure(written(tmp_path, text)), "y") == ["d", "b", "c", "a"]
+    assert read_structure(written(tmp_path, text)).before("y") == ["d", "b", "c", "a"]
 
 
 def test_values_that_graphs_inside_use_are_operands(tmp_path: Path) -> None:
