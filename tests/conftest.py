@@ -85,7 +85,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     long as a small test. Where somebody asks for times, for a file of results or for every line, it tells of all.
     """
     options = item.config.option
-    if not hasattr(item.config, "workerinput") or options.durations or options.xmlpath or options.verbose > 0:
+    asks_for_all = options.durations is not None or options.xmlpath or options.verbose > 0
+    if asks_for_all or not hasattr(item.config, "workerinput"):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
