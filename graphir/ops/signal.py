@@ -8,10 +8,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, forma
 from .base import Operand, Operator, Values, family, normalize_axis, operator, refine, same_rank
 from .dtypes import FLOATS, INDICES, INT64
 from .steps import of_dft, of_stft
-from .traits import Rounding
+from .traits import ANGLES, Rounding
 from .work import Counted, Each
-
-ANGLES = "angles and windows need more digits"
 
 
 def _size(values: Values, slot: int) -> Dim:
@@ -106,7 +104,7 @@ class DFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, INT64)
     reads = frozenset({1, 2})
-    rounding, stays_wide = Rounding.SUMS, ANGLES
+    rounding = Rounding.SPECTRA
     work = Counted(of_dft)
     inverse: bool = False
     onesided: bool = False
@@ -148,7 +146,7 @@ class STFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, FLOATS, INDICES)
     reads = frozenset({1, 3})
-    rounding, stays_wide = Rounding.SUMS, ANGLES
+    rounding = Rounding.SPECTRA
     work = Counted(of_stft)
     onesided: bool = True
 

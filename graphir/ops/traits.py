@@ -15,6 +15,7 @@ EXPONENTIALS = "exponentials leave the range at 11, and what is small beside the
 LONG_SUMS = "its sum grows with the number of elements, and adds small numbers to large ones"
 ROOTS = "it divides by a root of a sum of squares, which overflows or vanishes before the quotient does"
 COORDINATES = "its coordinates and scales need more digits than positions have"
+ANGLES = "angles and windows need more digits"
 OUT_OF_RANGE = "powers and quotients of small sums leave the range"
 ORDER_LOST = "numbers that round to the same have another order"
 
@@ -47,6 +48,7 @@ class Rounding(enum.Enum):
     STATES = "likewise, step after step on a state that the step before left",
     EXPONENTIAL = "likewise, by exponentials", False, False, EXPONENTIALS
     SUMS = "by adding up many terms", False, False, LONG_SUMS
+    SPECTRA = "by adding up terms that are turned by angles", False, False, ANGLES
     PRODUCTS = "by adding up products of two operands",
     STATISTICS = "by dividing by statistics of elements", False, False, ROOTS
     PLACES = "by reading at places that are computed from sizes", False, False, COORDINATES

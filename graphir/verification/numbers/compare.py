@@ -15,6 +15,7 @@ from graphir.errors import VerificationError
 from graphir.ops import Operator
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.ops.traits import Rounding
+from graphir.types import Shape
 from graphir.verification.verdict import Verdict
 
 from .local import BESIDE_ONE, local_limit, worst_channel
@@ -45,6 +46,9 @@ ELEMENTS_AT_ONCE = 1 << 18
 PLACE = 2.0**-22
 # Half a unit in the last place of float32: what one addition loses at most.
 LOST_BY_ADDING = 2.0**-24
+# onnxruntime computes a spectrum of n places as a convolution with exp(i pi k**2 / n) in float32, whose angles go up to
+# pi n: half a unit in the last place of that is pi n 2**-24 of a term.
+TURNED = math.pi * 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -75,16 +79,22 @@ class Floor:
         return replace(self, overall=max(self.overall, change), deviation=deviation)
 
 
-def static_floor(operator: type[Operator], sizes: Iterable[object], terms: object = 0) -> Floor:
+def static_floor(operator: type[Operator], shape: Shape, read: Shape = (), terms: object = 0) -> Floor:
     """Return the floor of an operator's results before anything was moved: what it rounds that no moved operand shows.
 
     A sigmoid has units in the last place of 1. A resize reads at places, which are rounded as the farthest one is, in
-    what it reads and gives: of these `sizes`. A softmax adds up its `terms`; one after the other, each loses half a
-    unit in the last place of the sum, always in the same direction where they are about alike.
+    what it has `read` and in its result, of this `shape`. A spectrum of n places, half of which may be left out, turns
+    terms by angles up to pi n, but where n is a power of 2. A softmax adds up its `terms`; one after the other, each
+    loses half a unit in the last place of the sum, always in the same direction where they are about alike.
     """
-    read_at = max((size for size in sizes if isinstance(size, int)), default=0) * PLACE
     added = terms * LOST_BY_ADDING if isinstance(terms, int) else 0.0
-    lost = read_at if operator.rounding is Rounding.PLACES else 0.0
+    lost = 0.0
+    if operator.rounding is Rounding.PLACES:
+        lost = max((size for size in (*shape[2:], *read[2:]) if isinstance(size, int)), default=0) * PLACE
+    elif operator.rounding is Rounding.SPECTRA:
+        places = shape[-2] if len(shape) > 1 else 0
+        if isinstance(places, int) and all(n & (n - 1) for n in (places, 2 * places - 2)):
+            lost = 2 * places * TURNED
     lost = added if issubclass(operator, Softmax | LogSoftmax) else lost
     return Floor(lost / NOISE_FACTOR, unit=BESIDE_ONE if issubclass(operator, Sigmoid) else 0.0)
 

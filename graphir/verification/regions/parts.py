@@ -255,7 +255,7 @@ def unmoved(array: Array, *values: Value) -> Floor:
             shape, axis = array.shape if source is value else source.shape or (), getattr(node.op, "axis", None)
             terms = shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
             read = next((held.shape for held in node.inputs if held is not None), None) or ()
-            floors.append(static_floor(type(node.op), (*shape[2:], *read[2:]), terms))
+            floors.append(static_floor(type(node.op), shape, read, terms))
     return widest(floors)
 
 

@@ -211,7 +211,7 @@ class Bench:
         """The floor of a value before anything was moved."""
         structure = self.candidate.structure
         operators = map(traits_of, structure.origins(request.name))
-        floor = widest(static_floor(operator, expected.shape[2:]) for operator in operators)
+        floor = widest(static_floor(operator, expected.shape) for operator in operators)
         unit = floor.unit if request.seen is None else 0.0
         return replace(floor, bounded=request.name in structure.bounded, unit=unit)
 
