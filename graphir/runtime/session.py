@@ -345,11 +345,7 @@ def _add_external(
     external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice], *, optimize: bool
 ) -> SharedWeights | None:
     """Add the folder of the external data to the options, and weights that the CPU alone reads where they lie; return
-    these weights.
-
-    With optimisations onnxruntime maps the files by itself: it turns the axes of weights and keeps their names, under
-    which it would then find the weights as they lie here.
-    """
+    these weights."""
     if external is None:
         return None
     folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)

@@ -51,7 +51,8 @@ class WeightLocation:
 
 class SharedWeights:
     """The weights of a model by name, for sessions on it or on parts of it. `folder` is what the locations of external
-    data in the model are relative to.
+    data in the model are relative to. A session with optimisations maps the files by itself: it turns the axes of
+    weights and keeps their names, under which it would then find the weights as they lie here.
 
     Where memory is scarce (`are_dropped`), the pages of the files that a run brings into memory are dropped behind it
     (`drop_pages`): two models that are run in turn then never have their weights in memory at the same time. The next
