@@ -336,7 +336,9 @@ def _slot_name(node: Node, slot: int) -> str:
 def _origin(value: Value) -> str:
     if value.producer is not None:
         return f"{value.name} ({value.producer.op.name})"
-    return f"the input {value.name}" if value.graph.is_input(value) else f"the parameter {value.name}"
+    if value.graph.is_input(value):
+        return f"the input {value.name}"
+    return f"the {value.dtype} parameter {value.name}" if value.dtype else f"the parameter {value.name}"
 
 
 def _join_names(left: str, right: str) -> str:

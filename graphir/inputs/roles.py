@@ -41,8 +41,9 @@ COMPUTES = frozenset(
 # Operators whose first operand is data, and whose others say what is done with it.
 MOVES = frozenset(
     (
-        *("Compress", "CumSum", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Pad", "Reshape"),
-        *("Slice", "SpaceToDepth", "Split", "Tile", "TopK", "Trilu", "Unique"),
+        *("BitShift", "Compress", "CumSum", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Pad"),
+        *("Reshape", "ReverseSequence", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Tile"),
+        *("TopK", "Trilu", "Unique"),
     )
 )
 # Where lengths of sequences go in, which are at most as long as their axis.

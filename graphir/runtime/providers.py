@@ -127,6 +127,10 @@ class OutOfRuntimeMemory(VerificationError):
     """onnxruntime was refused memory."""
 
 
+class RunFailed(VerificationError):
+    """onnxruntime has loaded a model and ends its run on these inputs with an error."""
+
+
 def ran_out_of_memory(text: str) -> bool:
     """Return whether onnxruntime's message says that an allocation failed: its own words and C++'s."""
     return "bad allocation" in text or "bad_alloc" in text or "Failed to allocate memory" in text
@@ -140,16 +144,18 @@ def told_by(error: Exception) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 3]} ... {text[-2 * LONGEST // 3 :]}"
 
 
-def runtime_error(verb: str, error: Exception, device: str = "", what: str = "") -> VerificationError | DeviceLost:
-    """Return the error for what onnxruntime says where it refuses a model or fails to run it on a `device`; `what` it
-    is, where there are several."""
+def runtime_error(
+    verb: str, error: Exception, device: str = "", what: str = "", kind: type[VerificationError] = VerificationError
+) -> VerificationError | DeviceLost:
+    """Return the error, of a `kind`, for what onnxruntime says where it refuses a model or fails to run it on a
+    `device`; `what` it is, where there are several."""
     text, what = told_by(error), what or "the model"
     if device and LOST.search(text):
         return DeviceLost(
             f"the device of {device} is lost; start a new process, since no session of this one runs on it again. "
             f"onnxruntime {verb} {what}: {text}"
         )
-    kind = OutOfRuntimeMemory if ran_out_of_memory(text) else VerificationError
+    kind = OutOfRuntimeMemory if ran_out_of_memory(text) else kind
     return kind(f"onnxruntime {verb} {what}: {text}")
 
 

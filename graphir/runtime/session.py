@@ -23,7 +23,16 @@ from .inputs import dtype_of, fitted
 from .machine import has_exact_8_bit_products
 from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
-from .providers import PROVIDERS, Choice, choose_providers, import_onnxruntime, provider_names, runtime_error, told_by
+from .providers import (
+    PROVIDERS,
+    Choice,
+    RunFailed,
+    choose_providers,
+    import_onnxruntime,
+    provider_names,
+    runtime_error,
+    told_by,
+)
 from .shared_weights import InMemory, SharedWeights
 
 # Operators of a newer opset than this may lack kernels that they had before.
@@ -184,7 +193,7 @@ class OnnxSession:
         except VerificationError:
             raise
         except Exception as error:
-            raise runtime_error("failed to run", error, self._device_words, self._subject) from error
+            raise runtime_error("failed to run", error, self._device_words, self._subject, RunFailed) from error
         finally:
             if self._shared is not None:
                 self._shared.drop_pages()

@@ -16,6 +16,7 @@ from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 from graphir.inputs.draws import EDGES, WIDE
 from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried, larger_sets
+from graphir.runtime.providers import RunFailed
 
 from .devices import note_devices
 from .equivalence import Compared, Models, Refused, compare_again, compare_models
@@ -122,8 +123,9 @@ class _Driver:
         report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
 
     def _first(self, planned: FeedSet) -> tuple[Compared, Made]:
-        """Return the whole comparison on the first attempt of a set that both models take, and what made it. Raises
-        what the first attempt raised where none is taken, or what was converted takes one that the result does not."""
+        """Return the whole comparison on the first attempt of a set that both models take, or that the candidate alone
+        fails on, and what made it. Raises what the first attempt raised where none is taken, or what was converted
+        takes one that the result does not."""
         refused: VerificationError | None = None
         for make in planned.attempts:
             feeds = make()
@@ -133,7 +135,12 @@ class _Driver:
                 raise
             except VerificationError as error:
                 refused = refused or error
-                if len(planned.attempts) == 1 or (not self.models.is_turned and self._takes(feeds)):
+                shapes = {} if self.models.is_turned else self._shapes(feeds)
+                if shapes and self._refuses(feeds):
+                    report = _refusal(planned.name, feeds, shapes, str(error))
+                    report.reference, report.candidate = self.models.reference.label, self.models.candidate.label
+                    return Compared(report, self.models.bench(feeds, {}, ()), []), make
+                if len(planned.attempts) == 1 or shapes:
                     raise
                 continue
             if refused is not None:
@@ -142,13 +149,20 @@ class _Driver:
         assert refused is not None
         raise refused
 
-    def _takes(self, feeds: Mapping[str, Array]) -> bool:
-        """Return whether the reference runs on these."""
+    def _shapes(self, feeds: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the reference's outputs on these, none where it does not run on them."""
         try:
-            self.models.reference.run(feeds)
+            return {name: array.shape for name, array in self.models.reference.run(feeds).items()}
         except VerificationError:
-            return False
-        return True
+            return {}
+
+    def _refuses(self, feeds: Mapping[str, Array]) -> bool:
+        """Return whether the candidate takes these, and fails on them."""
+        try:
+            self.models.candidate.run(feeds)
+        except RunFailed:
+            return True
+        return False
 
     def _run_further(
         self, compared: Compared, pending: Sequence[FeedSet], report: VerificationReport, room: float, waited: float
@@ -190,14 +204,7 @@ class _Driver:
                 )
             except Refused as refused:
                 if not (refused.reference or self.models.is_turned):
-                    note = f"with the inputs {planned.name!r} the candidate refuses what the reference takes"
-                    report.feeds = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
-                    report.outputs = [
-                        replace(Comparison.without_result(name, shape, f"{note}: {refused.candidate}"),
-                                feeds=planned.name)
-                        for name, shape in refused.shapes.items()
-                    ]  # fmt: skip
-                    return report, None
+                    return _refusal(planned.name, feeds, refused.shapes, refused.candidate), None
                 refusals.append(refused)
                 continue
             own = report.evidence
@@ -224,6 +231,16 @@ class _Driver:
         end += "" if both else ", so nothing is shown"
         report.notes = [f"inputs {planned.name!r}: {end}"]
         return report, None
+
+
+def _refusal(
+    name: str, feeds: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]], reason: str
+) -> VerificationReport:
+    """Return the report of a set that the candidate alone refuses, by the shapes of the reference's outputs."""
+    note = f"with the inputs {name!r} the candidate refuses what the reference takes: {reason}"
+    outputs = [replace(Comparison.without_result(title, shape, note), feeds=name) for title, shape in shapes.items()]
+    types = {title: f"{array.dtype}{list(array.shape)}" for title, array in feeds.items()}
+    return VerificationReport("", "", types, outputs)
 
 
 def _is_settled(report: VerificationReport) -> bool:

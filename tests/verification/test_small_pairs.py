@@ -16,6 +16,7 @@ from tests.building import parse_model
 
 DRAWN = np.random.Generator(np.random.PCG64(7))
 REAL, WHOLE, IMAGE, STEPS = "float[N, 6] x", "int64[N, 5] x", "float[N, 3, 8, 8] x", "float[N, L, 6] x"
+BITS = "uint32[N, 5] x"
 WEIGHTS: dict[str, Any] = {
     "w0": DRAWN.standard_normal((6, 6)).astype(np.float32), "w1": DRAWN.standard_normal((6, 6)).astype(np.float32),
     "b": DRAWN.standard_normal(6).astype(np.float32), "table": DRAWN.standard_normal((11, 6)).astype(np.float32),
@@ -26,7 +27,8 @@ WEIGHTS: dict[str, Any] = {
     "q0": np.float32(0.05), "q1": np.float32(0.051), "q2": np.float32(0.01), "z0": np.uint8(128), "z1": np.uint8(129),
     "boxes": np.array([5]), "bits": np.array([0, 1], np.float32), "overlap": np.array([0.5], np.float32),
     "mask0": np.array([1, 0, 1, 0, 1, 0], bool), "mask1": np.array([0, 1, 1, 0, 1, 0], bool),
-    "word0": np.array(["a"], object), "word1": np.array(["b"], object),
+    "u3": np.uint32(3), "u127": np.uint32(127), "u255": np.uint32(255), "u256": np.uint32(256), "n127": np.int32(127),
+    "n255": np.int32(255), "word0": np.array(["a"], object), "word1": np.array(["b"], object),
 }  # fmt: skip
 
 
@@ -160,6 +162,10 @@ DIFFERING = {
                                  "a = Cast<to = 10>(x) y = Cast<to = 1>(a)"),
     "whole numbers through a real type": Pair("y = Identity(x)", "a = Cast<to = 1>(x) y = Cast<to = 7>(a)", WHOLE,
                                               "int64 y"),
+    "a mask of bits": Pair('a = BitShift<direction = "RIGHT">(x, u3) y = BitwiseAnd(a, u255)',
+                           'a = BitShift<direction = "RIGHT">(x, u3) y = BitwiseAnd(a, u127)', BITS, "uint32 y"),
+    "a mask of bits inside": Pair(inside("a = Abs(h) i = Cast<to = 6>(a) c = BitwiseAnd(i, n255) z = Cast<to = 1>(c)"),
+                                  inside("a = Abs(h) i = Cast<to = 6>(a) c = BitwiseAnd(i, n127) z = Cast<to = 1>(c)")),
     "a new axis elsewhere": Pair("y = OneHot<axis = -1>(x, i7, bits)", "y = OneHot<axis = 1>(x, i7, bits)", WHOLE),
     "an axis of two of one size": Pair("y = OneHot(x, i7, bits)", "y = OneHot<axis = 1>(x, i7, bits)", "int64[N, 7] x"),
     "an output turned": Pair("y = Relu(x)", "a = Relu(x) y = Transpose<perm = [0, 2, 3, 1]>(a)", IMAGE),
@@ -193,6 +199,8 @@ EQUAL = {
     "a weight computed twice": Pair(
         "a = DequantizeLinear(q4, q0) c = Identity(a) g = MatMul(x, a) y = MatMul(g, c)",
         "a = DequantizeLinear(q4, q0) c = DequantizeLinear(q4, q0) g = MatMul(x, a) y = MatMul(g, c)", opsets=(21, 21)),
+    "bits by a remainder": Pair('a = BitShift<direction = "RIGHT">(x, u3) y = BitwiseAnd(a, u255)',
+                                'a = BitShift<direction = "RIGHT">(x, u3) y = Mod(a, u256)', BITS, "uint32 y"),
     "where a number is": Pair("a = Relu(x) y = NonZero(a)", "a = Greater(x, zero) y = NonZero(a)", outputs="int64 y"),
     "an older opset": Pair("y = Softmax<axis = 1>(x)", "y = Softmax<axis = 1>(x)", opsets=(11, 13)),
     "letters for a product": Pair("y = MatMul(x, w0)", 'y = Einsum<equation = "nij,jk->nik">(x, w0)', STEPS),

@@ -91,13 +91,16 @@ OWN = Way(unchanged, where=HERE)
 
 
 def constants(row: Row) -> Iterator[tuple[float, float]]:
-    """Yield the real numbers, operands and attributes, in which two nodes differ."""
+    """Yield the numbers, operands and attributes, in which two nodes differ: real ones, and whole ones where whole
+    numbers become whole ones."""
     left, right = row.left, row.right
     if left is None or right is None:
         return
+    ends = [value.dtype for value in (*left.inputs[:1], *left.outputs[:1]) if value is not None]
+    kinds = "fiu" if all(dtype is not None and dtype.is_integer for dtype in ends) else "f"
     for one, other in zip(left.inputs, right.inputs, strict=False):
         held = [value.tensor.numpy() for value in (one, other) if value is not None and value.tensor is not None]
-        if len(held) > 1 and all(array.size == 1 and array.dtype.kind == "f" for array in held):
+        if len(held) > 1 and all(array.size == 1 and array.dtype.kind in kinds for array in held):
             ends = tuple(float(array.reshape(-1)[0]) for array in held)
             yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
     if type(left.op) is type(right.op):
