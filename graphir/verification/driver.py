@@ -160,8 +160,8 @@ class _Driver:
         """Return whether the candidate takes these, and fails on them."""
         try:
             self.models.candidate.run(feeds)
-        except RunFailed:
-            return True
+        except VerificationError as error:
+            return isinstance(error, RunFailed)
         return False
 
     def _run_further(
