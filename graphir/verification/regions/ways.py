@@ -96,8 +96,8 @@ def constants(row: Row) -> Iterator[tuple[float, float]]:
     left, right = row.left, row.right
     if left is None or right is None:
         return
-    ends = [value.dtype for value in (*left.inputs[:1], *left.outputs[:1]) if value is not None]
-    kinds = "fiu" if all(dtype is not None and dtype.is_integer for dtype in ends) else "f"
+    dtypes = [value.dtype for value in (*left.inputs[:1], *left.outputs[:1]) if value is not None]
+    kinds = "fiu" if all(dtype is not None and dtype.is_integer for dtype in dtypes) else "f"
     for one, other in zip(left.inputs, right.inputs, strict=False):
         held = [value.tensor.numpy() for value in (one, other) if value is not None and value.tensor is not None]
         if len(held) > 1 and all(array.size == 1 and array.dtype.kind in kinds for array in held):
