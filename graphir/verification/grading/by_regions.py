@@ -176,7 +176,7 @@ def _passes_before(bench: Bench, regions: Regions, output: Asked) -> bool:
 def _moves_as_far(bench: Bench, output: Asked, runs: tuple[Results, Results]) -> bool:
     """Return whether onnxruntime's optimisations move an output of a quantized reference itself about as far: two runs
     that rounding moves are at most two such moves apart. No moved input shows that, behind the first rounding."""
-    reference, pair = bench.reference.itself, bench.pair(output, *runs) if output.name in runs[1] else None
+    reference, pair = bench.reference, bench.pair(output, *runs) if output.name in runs[1] else None
     if not bench.limits.quantized or pair is None or not isinstance(reference, RuntimeReference):
         return False
     again = reference.onnx.twin.run_cached(bench.feeds, [output.source])[output.source]
