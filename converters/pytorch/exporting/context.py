@@ -34,7 +34,7 @@ from graphir.converters.pytorch.exporting.expression import (
     tuple_of,
     unary,
 )
-from graphir.converters.pytorch.exporting.state import Export, Statement, dtype_text, number_text
+from graphir.converters.pytorch.exporting.state import Export, Statement, Weights, dtype_text, number_text
 from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
@@ -145,39 +145,28 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         value = self.optional(slot)
         return None if value is None or value.producer is not None else value.tensor
 
-    def constants(self, slots: Mapping[str, int]) -> dict[str, Value] | None:
+    def constants(self, slots: Mapping[str, int]) -> Weights | None:
         """Return the operands in slots that are there, by name, None unless all of them are constant."""
         inputs = self.inputs
-        values: dict[str, Value] = {}
+        weights: Weights = {}
         for name, slot in slots.items():
             value = inputs[slot] if slot < len(inputs) else None
             if value is not None:
                 if value.producer is not None or value.tensor is None:
                     return None
-                values[name] = value
-        return values
+                weights[name] = value.tensor, value
+        return weights
 
     def layer(
-        self,
-        constructor: str,
-        arguments: Sequence[object],
-        options: Mapping[str, str | None] | None = None,
-        *,
-        owned: Mapping[str, Value] | None = None,
-        tensors: Mapping[str, Tensor] | None = None,
-        sources: Mapping[str, Value] | None = None,
+        self, constructor: str, arguments: Sequence[object], options: Mapping[str, str | None],
+        weights: Weights | None = None,
     ) -> Expr:
-        """Return an nn module made with these arguments, and with options that are not None. `owned` are parameters of
-        the graph that its tensors are as they are; `tensors` are others, made from the elements of `sources`. It gets
-        their dtype where that is not float32."""
-        owned = owned or {}
-        all_tensors = {name: value.tensor for name, value in owned.items() if value.tensor is not None}
-        if tensors:
-            all_tensors |= tensors
-        dtypes = {tensor.dtype for tensor in all_tensors.values()}
+        """Return an nn module made with these arguments, and with options that are not None. Its `weights` are the
+        elements of parameters of the graph as they are, or made from these. It gets their dtype where that is not
+        float32."""
+        dtypes = {tensor.dtype for tensor, _ in weights.values()} if weights else set()
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
-        text = call(constructor, *arguments, **(options or {}), dtype=dtype)
-        return self.export.layer(self.node, text, all_tensors, owned, sources or {})
+        return self.export.layer(self.node, call(constructor, *arguments, **options, dtype=dtype), weights or {})
 
     def function(self, name: str) -> str:
         """Return a function of `functions/`, which the file gets with those that it calls."""

@@ -53,6 +53,8 @@ FLOAT32_OVERFLOW = float(2**128 - 2**103)
 # Constants with so few elements stand in the text.
 SHORT_CONSTANT = 16
 MOST_PLAIN = 1 << 16
+# The tensors of a layer by name, each with the parameter of the graph that it is or that it was made from.
+Weights = dict[str, tuple[Tensor, Value]]
 BOOLS, WHOLE = (bool, np.bool_), (int, np.integer)
 
 
@@ -243,26 +245,24 @@ class Export:
         result = self._bound[value] = ValueReference(self.number(value))
         return result
 
-    def layer(
-        self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value],
-        made_from: Mapping[str, Value],
-    ) -> Expr:
-        """Return the layer of a node, by its attribute. `owned` are the graph's parameters among its tensors, the
-        others are `made_from` such. A layer that has all of it already is that of this node too; what another layer
-        has is tied to it."""
-        sources = {**owned, **made_from}
-        same = (constructor, *sources, *sources.values())
+    def layer(self, node: Node, constructor: str, weights: Weights) -> Expr:
+        """Return the layer of a node, by its attribute. A layer that has all of it already is that of this node too;
+        what another layer has is tied to it."""
+        tensors = {name: tensor for name, (tensor, _) in weights.items()}
+        sources = [value for _, value in weights.values()]
+        same = (constructor, *weights, *sources)
         former = self.layers.get(self._made.get(same, ""))
-        if former is not None and _are_equal(former.tensors, tensors) and not all(map(_is_plain, sources.values())):
+        if former is not None and _are_equal(former.tensors, tensors) and not all(map(_is_plain, sources)):
             return Expr(f"self.{former.attribute}")
         name = layer_name(node)
         attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
         self.layers[attribute] = Submodule(attribute, constructor, tensors)
         self._made[same] = attribute
-        for name, value in sources.items():
+        for name, (tensor, value) in weights.items():
             key = f"{attribute}.{name}"
             self.sources[key] = value.name
-            if name in owned and (other := self._owners.setdefault(value, key)) is not key and not _is_plain(value):
+            is_owned = tensor is value.tensor
+            if is_owned and (other := self._owners.setdefault(value, key)) is not key and not _is_plain(value):
                 self.ties.append(f"self.{key} = self.{other}")
         return Expr(f"self.{attribute}")
 

@@ -118,7 +118,7 @@ def export_dropout(node: ExportNode[ir.Dropout]) -> None:
         is_default = constructor.startswith("nn.") and ratio == "0.5"
         if "." not in constructor:
             node.function(constructor)
-        layer = node.layer(constructor, [] if is_default else [ratio])
+        layer = node.layer(constructor, [] if is_default else [ratio], {})
         node.emit(f"{layer}({data})")
         return
     node.alias(data)

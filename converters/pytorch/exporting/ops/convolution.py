@@ -85,7 +85,7 @@ def export_conv(node: ExportNode[ir.Conv]) -> None:
     if owned is not None:
         outputs, inputs = node.sizes(1, (0, 1))
         options["bias"] = None if "bias" in owned else "False"
-        layer = node.layer(f"nn.Conv{rank}d", [inputs * node.op.group, outputs, short(kernel)], options, owned=owned)
+        layer = node.layer(f"nn.Conv{rank}d", [inputs * node.op.group, outputs, short(kernel)], options, owned)
         node.emit(f"{layer}({data})")
         return
     options["bias"] = None if node.optional(2) is None else str(node.tensor(2))
@@ -122,7 +122,7 @@ def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
         inputs, outputs = node.sizes(1, (0, 1))
         options["bias"] = None if "bias" in owned else "False"
         arguments = [inputs, outputs * op.group, short(kernel)]
-        layer = node.layer(f"nn.ConvTranspose{rank}d", arguments, options, owned=owned)
+        layer = node.layer(f"nn.ConvTranspose{rank}d", arguments, options, owned)
         text = f"{layer}({node.tensor()})"
     else:
         options["bias"] = None if bias is None else str(node.tensor(2))

@@ -135,7 +135,7 @@ def export_prelu(node: ExportNode[ir.PRelu]) -> None:
         return
     if slope is not None and dtype.is_float and (vector := _channel_slopes(node, slope)) is not None:
         sizes = [vector.size] if vector.size > 1 else []
-        layer = node.layer("nn.PReLU", sizes, tensors={"weight": vector}, sources={"weight": node.input(1)})
+        layer = node.layer("nn.PReLU", sizes, {}, {"weight": (vector, node.input(1))})
         node.emit(f"{layer}({data})")
         return
     node.emit(call("torch.where", binary(">=", data, "0"), data, binary("*", node.operand(1), data)))

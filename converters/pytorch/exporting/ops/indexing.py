@@ -65,7 +65,7 @@ def export_gather(node: ExportNode[ir.Gather]) -> None:
     rank = node.rank()
     axis, table, indices = node.axis(node.op.axis, rank), node.weight(0), node.input(1)
     if table is not None and axis == 0 and rank == 2 and node.dtype().is_float and indices.tensor is None:
-        layer = node.layer("nn.Embedding", list(table.shape), owned={"weight": node.input(0)})
+        layer = node.layer("nn.Embedding", list(table.shape), {}, {"weight": (table, node.input(0))})
         node.emit(f"{layer}({_from_front(node, 1, node.size(0, 0))})")
         return
     data, known = node.tensor(), node.ints_if_known(1)

@@ -13,21 +13,14 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def linear(node: AnyNode, weight: Tensor, bias: Value | None, *, owned: bool) -> Expr:
-    """nn.Linear with a weight (outputs, inputs), which slot 1 holds as it is if it is `owned`, and a constant bias,
-    which slot 2 may hold."""
+def linear(node: AnyNode, weight: Tensor, bias: Value | None) -> Expr:
+    """nn.Linear with a weight (outputs, inputs), which slot 1 holds, and a constant bias, which slot 2 may hold."""
     outputs, inputs = weight.shape
-    values = {"weight": node.input(1)} if owned else {}
-    tensors = {} if owned else {"weight": weight}
-    sources = {"weight": node.input(1)}
+    weights = {"weight": (weight, node.input(1))}
     if bias is not None and bias.tensor is not None:
-        sources["bias"] = bias
-        if bias.rank == 1 and bias is node.optional(2):
-            values["bias"] = bias
-        else:
-            tensors["bias"] = bias.tensor.reshaped((outputs,))
-    options = {"bias": "False" if bias is None else None}
-    return node.layer("nn.Linear", [inputs, outputs], options, owned=values, tensors=tensors, sources=sources)
+        is_owned = bias.rank == 1 and bias is node.optional(2)
+        weights["bias"] = bias.tensor if is_owned else bias.tensor.reshaped((outputs,)), bias
+    return node.layer("nn.Linear", [inputs, outputs], {"bias": "False" if bias is None else None}, weights)
 
 
 def export_gemm(node: ExportNode[ir.Gemm]) -> None:
@@ -39,7 +32,7 @@ def export_gemm(node: ExportNode[ir.Gemm]) -> None:
     if weight is not None and is_float and fits and op.alpha == 1 and (op.beta == 1 or bias is None):
         matrix = weight if op.transB else weight.transposed((1, 0))
         data = Expr(f"{node.tensor().atom}.T") if op.transA else node.tensor()
-        node.emit(f"{linear(node, matrix, bias, owned=op.transB)}({data})")
+        node.emit(f"{linear(node, matrix, bias)}({data})")
         return
     left = Expr(f"{node.tensor(0).atom}.T") if op.transA else node.tensor(0)
     right = Expr(f"{node.tensor(1).atom}.T") if op.transB else node.tensor(1)
@@ -73,7 +66,7 @@ def export_matmul(node: ExportNode[ir.MatMul]) -> None:
     if added is not None:
         follower, bias = added
         node.absorb(follower)
-    node.emit(f"{linear(node, weight.transposed((1, 0)), bias, owned=False)}({data})")
+    node.emit(f"{linear(node, weight.transposed((1, 0)), bias)}({data})")
 
 
 def _added(value: Value, outputs: int) -> tuple[Node, Value] | None:

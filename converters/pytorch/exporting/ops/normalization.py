@@ -43,7 +43,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     if constructor is not None and owned:
         (channels,) = node.sizes(1)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
-        layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=owned)
+        layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned)
         for name in FIXED:
             if node.export.training and _is_fixed(node, name):
                 node.export.frozen[f"{layer.removeprefix('self.')}.{name}"] = constructor
@@ -82,7 +82,7 @@ def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) ->
     is_pixel, owned = all(size == 1 for size in shape[2:]), node.constants(WEIGHTS)
     if constructor is not None and not is_pixel and owned:
         (channels,) = node.sizes(1)
-        layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned=owned)
+        layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned)
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias = node.tensors()
@@ -94,7 +94,7 @@ def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
     eps, groups = epsilon(node.op.epsilon), str(node.op.num_groups)
     if owned := node.constants(WEIGHTS):
         (channels,) = node.sizes(1)
-        layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned=owned)
+        layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned)
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias = node.tensors()
@@ -134,10 +134,8 @@ def _export_trailing(
     tensors = {name: tensor for name, tensor in weights.items() if tensor is not None}
     if len(tensors) == len(slots):
         sizes = node.sizes(0, range(axis, rank))
-        owned = {name: node.input(slot) for name, slot in slots.items() if tensors[name] is node.weight(slot)}
-        more = {name: tensor for name, tensor in tensors.items() if name not in owned}
-        sources = {name: node.input(slots[name]) for name in more}
-        layer = node.layer(module, [axes_text(sizes)], options, owned=owned, tensors=more, sources=sources)
+        pairs = {name: (tensor, node.input(slots[name])) for name, tensor in tensors.items()}
+        layer = node.layer(module, [axes_text(sizes)], options, pairs)
         node.emit(f"{layer}({data})")
         return
     shape, eps = tuple_of(node.size(0, place) for place in range(axis, rank)), options["eps"]

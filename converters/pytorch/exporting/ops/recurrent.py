@@ -16,6 +16,7 @@ from graphir.converters.pytorch.exporting.ops.recurrent_rows import (
     is_zero,
     nodes_to_rows,
 )
+from graphir.converters.pytorch.exporting.state import Weights
 from graphir.graph import Node, Value
 from graphir.ops import recurrent as ir
 from graphir.tensor import Tensor
@@ -92,9 +93,8 @@ def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
         "batch_first": "True" if is_turned else None,
         "bidirectional": "True" if op.direction.count == 2 else None,
     }
-    tensors = {name: tensor for part in parts for name, (tensor, _) in part.items()}
-    sources = {name: value for part in parts for name, (_, value) in part.items()}
-    layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=tensors, sources=sources)
+    weights = {name: pair for part in parts for name, pair in part.items()}
+    layer = node.layer(f"nn.{op.name}", [features, hidden], options, weights)
     data = data or node.tensor()
     target = _target(last, rows, is_turned=is_turned, is_reverse=is_reverse)
     text = call(layer, f"{data.atom}.flip(0)" if is_reverse else data, _states(node))
@@ -214,11 +214,11 @@ def _state_slots(op: Recurrent) -> tuple[int, ...]:
     return (5, 6) if op.has_cell else (5,)
 
 
-def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> dict[str, tuple[Tensor, Value]]:
+def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> Weights:
     """Return a layer's part of the module's state_dict, each tensor with the operand that holds it; names end in
     `layer`."""
     order = GATES[node.op.name]
-    result: dict[str, tuple[Tensor, Value]] = {}
+    result: Weights = {}
     for direction in range(node.op.direction.count):
         suffix = f"{layer}_reverse" if direction else layer
         for slot, name in ((1, "weight_ih"), (2, "weight_hh")):
