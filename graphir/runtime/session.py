@@ -359,8 +359,8 @@ def _add_external(
         return None
     folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)
     options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(folder))
-    if shared is not None and not optimize and all(choice.row.name == "cpu" for choice in chosen):
-        shared.add_to(options)
+    if shared is not None and all(choice.row.name == "cpu" for choice in chosen):
+        shared.add_to(options, optimize=optimize)
     return shared
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ class WeightLocation:
 
 class SharedWeights:
     """The weights of a model by name, for sessions on it or on parts of it. `folder` is what the locations of external
-    data in the model are relative to. A session with optimisations maps the files by itself: it turns the axes of
-    weights and keeps their names, under which it would then find the weights as they lie here.
+    data in the model are relative to. Those that are `turned` a session with optimisations has to map by itself: it may
+    turn their axes and keep their names, under which it would then find them as they lie here.
 
     Where memory is scarce (`are_dropped`), the pages of the files that a run brings into memory are dropped behind it
     (`drop_pages`): two models that are run in turn then never have their weights in memory at the same time. The next
@@ -61,19 +61,23 @@ class SharedWeights:
 
     are_dropped = False
 
-    def __init__(self, folder: str | os.PathLike[str], locations: Mapping[str, WeightLocation]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], locations: Mapping[str, WeightLocation], turned: Collection[str] = ()
+    ) -> None:
         self.folder = Path(folder)
         self._locations = dict(locations)
+        self._turned = turned
         self._maps: dict[str, mmap.mmap] = {}
         self._values: dict[str, Any] = {}
 
-    def add_to(self, options: Any) -> None:
+    def add_to(self, options: Any, *, optimize: bool) -> None:
         """Have a session with these options read the weights here. onnxruntime keeps pointers: the session must not
         outlive this object. Raises OSError for a file that is gone, ValueError for one that was cut short."""
         if not self._values:
             self._values = {name: self._value(location) for name, location in self._locations.items()}
         for name, value in self._values.items():
-            options.add_initializer(name, value)
+            if not (optimize and name in self._turned):
+                options.add_initializer(name, value)
 
     def drop_pages(self) -> None:
         """Let the system take back the memory that shows the files, where memory is scarce and it offers that."""

@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from graphir.converters.onnx.files.stripped import stripped_file
-from graphir.converters.onnx.files.structure import mapped_bytes, tensors_of
+from graphir.converters.onnx.files.structure import mapped_bytes, nodes_inside, tensors_of
 from graphir.converters.onnx.files.tensors import external_place
 from graphir.converters.onnx.files.wire import LARGE, MARK, Stripped
 from graphir.errors import FormatError
+from graphir.ops import traits_of
+from graphir.ops.traits import Rounding
 from graphir.runtime.shared_weights import SharedWeights, WeightLocation
 
 # ONNX's element types that lie in raw data as whole numbers of bytes, and how many.
 SIZES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
+KEEPING = frozenset({Rounding.PRODUCTS, Rounding.STATES, Rounding.UNKNOWN})
 # What is mapped need not be aligned in a file. These processors load it all the same, as fast.
 UNALIGNED = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 
@@ -80,7 +83,18 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         if region is not None:
             tensor.ClearField("external_data")
             tensor.raw_data = bytes(content[region[0] : sum(region)])
-    return Mapped(model.SerializeToString(), SharedWeights(folder, locations))
+    return Mapped(model.SerializeToString(), SharedWeights(folder, locations, _turned(model.graph)))
+
+
+def _turned(graph: Any) -> frozenset[str]:
+    """Return what is read by operators through which onnxruntime's optimiser may push a Transpose, which turns their
+    weights in place. It pushes none through sums of products, nor through tables that are looked up, nor through what
+    it alone has."""
+    nodes = (each for node in graph.node for each in (node, *nodes_inside(node)))
+    return frozenset(
+        name for node in nodes for name in node.input
+        if node.op_type != "Gather" and traits_of(node.op_type).rounding not in KEEPING
+    )  # fmt: skip
 
 
 def _name_contents(tensors: Iterable[Any], model: Path, real_model: Path) -> Path:

@@ -157,7 +157,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         raise FormatError(f"not an ONNX model: {error}", path=path) from error
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
-    inside = {name: list(_nodes_inside(node)) for node in graph.node if _has_graphs(node) for name in node.output}
+    inside = {name: list(nodes_inside(node)) for node in graph.node if _has_graphs(node) for name in node.output}
     return Structure(
         inputs=tuple(item.name for item in graph.input if item.name not in weights),
         outputs=tuple(item.name for item in graph.output),
@@ -206,7 +206,7 @@ def _has_graphs(node: Any) -> bool:
     return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
 
 
-def _nodes_inside(node: Any) -> Iterator[Any]:
+def nodes_inside(node: Any) -> Iterator[Any]:
     """Yield the nodes of the graphs in a node, at any depth."""
     pending = [node]
     while pending:
