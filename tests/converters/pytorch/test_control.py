@@ -36,7 +36,7 @@ BOTH_RESULTS = """g (float[2, 3] x, bool c) => (float[2, 3] y, float[2, 3] z) {
                    else_branch = e () => (d, f) { d = Identity (x) f = Neg (d) }>
     }"""
 # What torch.jit makes of `x.squeeze(1)`: how many axes its result has depends on a size.
-SQUEEZED = """g (float[N, M, 4] x) => (float[K] y) {
+SQUEEZED = """g (float[N, M, 4] x) => (float[K] y, float[N, 1, 4] z) {
     one = Constant <value_ints = [1]> ()
     last = Constant <value_ints = [-1]> ()
     w = Constant <value = float[1, 3, 2] {1, 2, 3, 4, 5, 6}> ()
@@ -44,9 +44,10 @@ SQUEEZED = """g (float[N, M, 4] x) => (float[K] y) {
     is = Equal (sizes, one)
     c = Squeeze (is)
     h = If (c) <then_branch = t () => (a) { a = Squeeze (x, one) }, else_branch = e () => (b) { b = Identity (x) }>
-    r = Conv <pads = [1, 0]> (h, w)
-    u = Unsqueeze (r, last)
-    y = Reshape (u, last)
+    z = Conv <pads = [1, 0]> (h, w)
+    u = Unsqueeze (h, last)
+    n = Neg (u)
+    y = Reshape (n, last)
 }"""
 COUNTED = """g (float[N, 3] x) => (float[N, 3] y, float[K, N, 3] all) {
     n = Constant <value = int64 {3}> ()
