@@ -33,7 +33,7 @@ from .providers import (
     runtime_error,
     told_by,
 )
-from .shared_weights import InMemory, SharedWeights
+from .shared_weights import EXTERNAL_FOLDER, InMemory, SharedWeights, add_external
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -48,7 +48,6 @@ EXACT_8_BIT_PRODUCTS = "session.x64quantprecision"
 SHARED_ZERO_POINT = "Attempt to replace the existing tensor"
 # What sessions of a provider that runs in turn wait for.
 TURN = RLock()
-EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 class OnnxSession:
@@ -85,7 +84,7 @@ class OnnxSession:
         runtime = import_onnxruntime()
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
-        self._shared = _add_external(external, options, chosen, optimize=optimize)
+        self._shared = add_external(external, options, chosen, optimize=optimize)
         self._weights: list[Any] = model.share(runtime, options) if isinstance(model, InMemory) else []  # read by it
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         model = model.message if isinstance(model, InMemory) else model
@@ -348,20 +347,6 @@ def _start_session(
         if may_fall_back:
             return on_cpu
         raise ProviderError(f"{first.runtime_name} was asked for but did not start: {told_by(error)}") from error
-
-
-def _add_external(
-    external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice], *, optimize: bool
-) -> SharedWeights | None:
-    """Add the folder of the external data to the options, and weights that the CPU alone reads where they lie; return
-    these weights."""
-    if external is None:
-        return None
-    folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)
-    options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(folder))
-    if shared is not None and all(choice.row.name == "cpu" for choice in chosen):
-        shared.add_to(options, optimize=optimize)
-    return shared
 
 
 def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mapping[str, str]) -> Any:

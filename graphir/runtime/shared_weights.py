@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from graphir.arrays import Array
 from graphir.files.reading import open_plain
 from graphir.structure.record import record
 
-from .providers import import_onnxruntime
+from .providers import Choice, import_onnxruntime
 
+EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 # Python's mmap has it where the system does.
 DROP_PAGES = getattr(mmap, "MADV_DONTNEED", None)
 
@@ -94,3 +95,17 @@ class SharedWeights:
         array = np.frombuffer(content, f"uint{8 * location.item_size}", count, location.offset)
         value = import_onnxruntime().OrtValue
         return value.ortvalue_from_numpy_with_onnx_type(array.reshape(location.shape), location.element_type)
+
+
+def add_external(
+    external: str | os.PathLike[str] | SharedWeights | None, options: Any, chosen: Sequence[Choice], *, optimize: bool
+) -> SharedWeights | None:
+    """Add the folder of the external data to the options, and weights that the CPU alone reads where they lie; return
+    these weights."""
+    if external is None:
+        return None
+    folder, shared = (external.folder, external) if isinstance(external, SharedWeights) else (external, None)
+    options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(folder))
+    if shared is not None and all(choice.row.name == "cpu" for choice in chosen):
+        shared.add_to(options, optimize=optimize)
+    return shared

@@ -224,12 +224,10 @@ class _Driver:
                 else one.noted(f"with the inputs {planned.name!r}", feeds=planned.name) for one in report.outputs
             ]  # fmt: skip
             return report, make
-        both = [refused for refused in refusals if refused.candidate and refused.reference]
-        first = (both or refusals)[0]
-        reason, who = _sentence(str(first)), "the reference" if first.reference else "what was converted"
-        end = f"neither model takes them ({reason})" if both else f"{who} does not take them ({reason})"
-        end += "" if both else ", so nothing is shown"
-        report.notes = [f"inputs {planned.name!r}: {end}"]
+        first = next((refused for refused in refusals if refused.candidate and refused.reference), refusals[0])
+        who = "the reference does not take" if first.reference else "what was converted does not take"
+        who = "neither model takes" if first.reference and first.candidate else who
+        report.notes = [f"inputs {planned.name!r}: {who} them, so nothing is shown ({_sentence(str(first))})"]
         return report, None
 
 

@@ -37,7 +37,7 @@ from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
 from .running.heads import hides_errors, is_shiftless, scores, values_before_heads
 from .running.layouts import check_keys, order_outside
-from .running.noise import RoundedRuns, lost_by_sums
+from .running.noise import RoundedRuns
 from .running.references import RuntimeReference
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Models:
         quantized = candidate.structure.quantizes and theirs
         steps = {} if inside is None else inside.steps
         limits = GradingLimits(
-            how.rtol, how.atol, self.step, steps, elsewhere, quantized, lost_by_sums(candidate.structure)
+            how.rtol, how.atol, self.step, steps, elsewhere, quantized, candidate.structure.lost_by_sums
         )
         origin = self.graph if self.graph is not None else Graph()
         rounding = RoundedRuns(candidate, origin, feeds, how.seed, limits.coarsest, extra)

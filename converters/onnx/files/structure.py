@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 from graphir.graph import Graph
 from graphir.ops import traits_of
+from graphir.ops.lost import lost_by_sums
 from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
 from graphir.structure.reaching import reachable
@@ -73,6 +75,18 @@ class Structure:
     def live(self) -> frozenset[str]:
         """The values that depend on an input, or on random numbers."""
         return self.behind([*self.inputs, *self.random])
+
+    @property
+    def lost_by_sums(self) -> float:
+        """What sums of products with weights lose, of all layers one after the other: a weight has as many terms for
+        each result as its elements make without its longest axis, or more."""
+        products = [names for operator, names in self.producers.values()
+                    if traits_of(operator).rounding is Rounding.PRODUCTS]  # fmt: skip
+        shapes = [[self.weights[name][1] for name in names if name in self.weights] for names in products]
+        return lost_by_sums(
+            max((math.prod(shape) // max(shape) for shape in each if shape and min(shape) > 0), default=0)
+            for each in shapes
+        )
 
     @cached_property
     def bounded(self) -> frozenset[str]:

@@ -13,8 +13,8 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.ops import Operator
-from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
-from graphir.ops.traits import Rounding
+from graphir.ops.activation import Sigmoid
+from graphir.ops.lost import lost_unmoved
 from graphir.types import Shape
 from graphir.verification.verdict import Verdict
 
@@ -41,14 +41,6 @@ MOST_STEPS = 32
 # What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
 # the processor's caches.
 ELEMENTS_AT_ONCE = 1 << 18
-# Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
-# largest number lies between two neighbours.
-PLACE = 2.0**-22
-# Half a unit in the last place of float32: what one addition loses at most.
-LOST_BY_ADDING = 2.0**-24
-# onnxruntime computes a spectrum of n places as a convolution with exp(i pi k**2 / n) in float32, whose angles go up to
-# pi n: half a unit in the last place of that is pi n 2**-24 of a term.
-TURNED = math.pi * 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -80,22 +72,8 @@ class Floor:
 
 
 def static_floor(operator: type[Operator], shape: Shape, read: Shape = (), terms: object = 0) -> Floor:
-    """Return the floor of an operator's results before anything was moved: what it rounds that no moved operand shows.
-
-    A sigmoid has units in the last place of 1. A resize reads at places, which are rounded as the farthest one is, in
-    what it has `read` and in its result, of this `shape`. A spectrum of n places, half of which may be left out, turns
-    terms by angles up to pi n, but where n is a power of 2. A softmax adds up its `terms`; one after the other, each
-    loses half a unit in the last place of the sum, always in the same direction where they are about alike.
-    """
-    added = terms * LOST_BY_ADDING if isinstance(terms, int) else 0.0
-    lost = 0.0
-    if operator.rounding is Rounding.PLACES:
-        lost = max((size for size in (*shape[2:], *read[2:]) if isinstance(size, int)), default=0) * PLACE
-    elif operator.rounding is Rounding.SPECTRA:
-        places = shape[-2] if len(shape) > 1 else 0
-        if isinstance(places, int) and all(n & (n - 1) for n in (places, 2 * places - 2)):
-            lost = 2 * places * TURNED
-    lost = added if issubclass(operator, Softmax | LogSoftmax) else lost
+    """Return the floor of an operator's results before anything was moved, of the arguments of `lost_unmoved`."""
+    lost = lost_unmoved(operator, shape, read, terms)
     return Floor(lost / NOISE_FACTOR, unit=BESIDE_ONE if issubclass(operator, Sigmoid) else 0.0)
 
 

@@ -7,19 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.inputs.draws import is_measured, perturbed
-from graphir.ops import traits, traits_of
 
 from .candidate import OnnxCandidate
-
-if TYPE_CHECKING:
-    from graphir.converters.onnx.files.structure import Structure
 
 Feeds = Mapping[str, Array]
 # Two moved runs may move a number alike by chance; each more costs a run of the model.
@@ -155,21 +150,6 @@ class RoundedRuns:
             return self.plain(names), self.candidate.run(moved, names)
         base, weights = self._unperturbed_run(names)
         return base, self._run_with_weights(moved, names, perturbed(self.graph, weights, turn, STIRRED))
-
-
-def lost_by_sums(structure: Structure) -> float:
-    """Return what the sums of a model's products lose in float32, relative to their largest number.
-
-    Each addition rounds by up to half a unit in the last place, 2**-24, up or down: after n of them, of all layers one
-    after the other, that is about the square root of n (Higham and Mary, A New Approach to Probabilistic Rounding Error
-    Analysis, 2019). A weight has as many terms for each result as its elements make without its longest axis, or more.
-    """
-    terms = 0
-    for operator, operands in structure.producers.values():
-        if traits_of(operator).rounding is traits.Rounding.PRODUCTS:
-            shapes = [structure.weights[name][1] for name in operands if name in structure.weights]
-            terms += max((math.prod(shape) // max(shape) for shape in shapes if shape and min(shape) > 0), default=0)
-    return math.sqrt(terms) * 2.0**-24
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

@@ -17,7 +17,6 @@ from graphir.converters.onnx.files.structure import Structure, read_structure
 from graphir.errors import FormatError, VerificationError
 from graphir.verification.running import candidate as module
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.noise import lost_by_sums
 from tests.verification import models
 
 X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
@@ -174,7 +173,7 @@ def test_sums_lose_the_square_root_of_their_terms() -> None:
     weights = {"w": (1, (64, 9, 3, 3)), "v": (1, (40, 64)), "u": (1, (1000,))}
     nodes = {"a": ("Conv", ("x", "w")), "b": ("Relu", ("a",)), "c": ("MatMul", ("b", "v")), "d": ("Add", ("c", "u"))}
     found = Structure((), (), nodes, external=False, weights=weights)
-    assert lost_by_sums(found) == pytest.approx((81 + 40) ** 0.5 * 2.0**-24)
+    assert found.lost_by_sums == pytest.approx((81 + 40) ** 0.5 * 2.0**-24)
 
 
 def test_structure(tmp_path: Path) -> None:
