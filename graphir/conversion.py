@@ -209,6 +209,8 @@ def convert_model(
             if proof.verify:
                 tell("verifying")
                 report.verification = _verified(conversion, proof.how)
+                if drawn and not report.verification.outputs:
+                    report.verification.notes += filter(None, [_open_sizes(model.graph)])
             if proof.accuracy is not None:
                 tell("measuring accuracy")
                 report.accuracy = _accuracy(conversion, proof, progress)

@@ -117,6 +117,18 @@ def test_a_conversion_is_written_and_not_proven(tmp_path: Path, model: Any, reas
     assert (tmp_path / "out.onnx").exists()
 
 
+def test_sizes_that_were_made_up_are_told_where_a_run_ends(tmp_path: Path) -> None:
+    """Of the usual 32 columns onnxruntime is ended: the smallest int64 by -1."""
+    nodes = [node("Size", ["x"], "n"), node("Sub", ["n", "count"], "d"), node("Div", ["least", "d"], "q"),
+             node("Mul", ["x", "q"], "z")]  # fmt: skip
+    weights = {"count": np.array(2 * 32 + 1), "least": np.array(-LARGEST - 1)}
+    path = save(tmp_path, "sizes", nodes, {"x": (INT, [2, "N"])}, **weights)
+    report = graphir.convert(path, tmp_path / "out.onnx", verify=True).verification
+    assert report is not None
+    assert report.exit_code == 5
+    assert any("x is int64[2, N]): give them with -i" in note for note in report.notes), report.notes
+
+
 def check(report: VerificationReport, reason: str, role: str) -> None:
     """Hold a report against how a run has ended."""
     import re
