@@ -77,6 +77,11 @@ class DType(enum.Enum):
         return self._value_.startswith(("float", "bfloat"))
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether this is one of the integer types without negative numbers."""
+        return self.value.startswith("uint")
+
+    @property
     def is_integer(self) -> bool:
         """Whether the elements are integers (bool is not one)."""
         return self.value.startswith(("int", "uint"))

@@ -8,7 +8,6 @@ from typing import Any
 
 from graphir.graph import Node
 from graphir.ops.convolution import Conv, ConvTranspose
-from graphir.ops.indexing import OneHot
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.padding import Explicit, Padding, Same, resolve, valid
 from graphir.passes.explicit_padding import kernel_of, spatial_sizes
@@ -39,7 +38,7 @@ def attributes_of(node: Node) -> dict[str, Any]:
     if attributes.get("noop_with_empty_axes") and axes is not None and axes.shape is not None and 0 not in axes.shape:
         attributes["noop_with_empty_axes"] = False
     axis = attributes.get("axis")
-    counted = node.outputs[0] if isinstance(op, OneHot) else node.operand(0)  # OneHot's axis is one of the result
+    counted = node.outputs[0] if op.axis_in_result else node.operand(0)
     if type(axis) is int and axis < 0 and counted is not None and counted.rank is not None:
         attributes["axis"] = axis + counted.rank
     return attributes

@@ -32,7 +32,7 @@ def range_of(value: Value, known: dict[Value, Range] | None = None, depth: int =
     known = {} if known is None else known
     if value not in known:
         low, high = _range_of(value, known, depth)
-        is_unsigned = value.dtype is not None and value.dtype.value.startswith("uint")
+        is_unsigned = value.dtype is not None and value.dtype.is_unsigned
         known[value] = max(low, 0.0) if is_unsigned else low, high
     return known[value]
 

@@ -300,7 +300,7 @@ class _WholeNumbers(NamedTuple):
         if self.draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
             return self.generator.integers(least, SMALL, self.shape)
         if role is Role.INDEX:  # small, so that what is computed of it may lie in a table
-            return self.generator.integers(0 if dtype.value.startswith("uint") else -SMALL, SMALL, self.shape)
+            return self.generator.integers(0 if dtype.is_unsigned else -SMALL, SMALL, self.shape)
         lowest, highest = _span(dtype, WIDE)
         met = [number for number in self.met if max(lowest, least or lowest) <= number <= highest]
         if self.draw.integers == "mask":
@@ -328,7 +328,7 @@ def _among(generator: np.random.Generator, numbers: Array, met: Sequence[int]) -
 def _span(dtype: DType, draw: Draw) -> tuple[int, int]:
     """Return the least and the largest number. The least of a signed type has no opposite: divided by -1 it ends
     processes."""
-    if dtype.value.startswith("uint"):
+    if dtype.is_unsigned:
         high = (1 << dtype.bits) - 1
         return 0, high if draw.integers == "full" else min(high, UINT8)
     high = (1 << (dtype.bits - 1)) - 1

@@ -76,7 +76,8 @@ class Operator:
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
     sizes that only a run can tell (see `counts`). `rounding`, `decides`, `orderings`, `saturates`, `bounds` and
     `elementwise` are its traits (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
-    `orderings` are the results that hold indices by which the first operand was ordered along `axis`.
+    `orderings` are the results that hold indices by which the first operand was ordered along `axis`; `axis` is one of
+    the first operand's axes or, with `axis_in_result`, of the first result's.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -99,6 +100,7 @@ class Operator:
     rounding: ClassVar[Rounding] = Rounding.UNKNOWN
     decides: ClassVar[DecisionTrait] = DecisionTrait.NOTHING
     orderings: ClassVar[frozenset[int]] = frozenset()
+    axis_in_result: ClassVar[bool] = False
     saturates: ClassVar[Saturation] = Saturation.NONE
     bounds: ClassVar[tuple[float, float]] = ANY
     elementwise: ClassVar[Elementwise] = Elementwise.NO

@@ -293,6 +293,7 @@ class OneHot(Operator):
     reads = frozenset({1})
     rounding, decides = Rounding.EXACT, DecisionTrait.NOTHING
     work = Rounding.MOVES.work
+    axis_in_result = True
     axis: int = -1
 
     def infer(self, indices: TensorType, depth: TensorType, held: TensorType, *, values: Values) -> TensorType:

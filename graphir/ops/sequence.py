@@ -176,6 +176,7 @@ class ConcatFromSequence(Operator):
     outputs = ("concat_result",)
     reads = frozenset({0})
     rounding = Rounding.LISTS
+    axis_in_result = True
     axis: int
     new_axis: bool = False
 

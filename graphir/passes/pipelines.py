@@ -73,7 +73,6 @@ class Pipeline:
         graph.decisions[:] = copy.decisions
 
 
-
 def step(run: Callable[..., Outcome], *then: Callable[..., Outcome], **options: Any) -> Step:
     """Return the step of a pass with these options; `then` are passes that follow where it changed anything."""
     return Step(run.__name__, partial(run, **options) if options else run, tuple([step(after) for after in then]))

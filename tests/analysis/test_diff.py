@@ -12,6 +12,7 @@ import pytest
 
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.diff import Status, compare
+from graphir.converters.onnx import from_model
 from graphir.graph import Graph, Value
 from graphir.ops.activation import Relu, Sigmoid, Softmax
 from graphir.ops.base import Operator
@@ -28,6 +29,7 @@ from graphir.ops.shape_parts import Concat
 from graphir.padding import Explicit, Same, symmetric
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType, symbol
+from tests.building import parse_model
 
 Changes = dict[str, Any]
 CONV = Conv((3, 3), strides=(1, 1), padding=symmetric((1, 1)))
@@ -348,3 +350,19 @@ def test_ceil_mode_counts_where_it_gives_a_window(size: Any, counts: bool) -> No
     x = graph.add_input("x", TensorType(DType.FLOAT32, (1, 4, size, 9)))
     node = graph.add_node(MaxPool(kernel_shape=(3, 3), strides=(2, 2), ceil_mode=True), (x,))
     assert attributes_of(node)["ceil_mode"] is counts
+
+
+@pytest.mark.parametrize(
+    ("nodes", "axis"),
+    [
+        ("s = SequenceConstruct(x, x) y = ConcatFromSequence<axis = -1, new_axis = 1>(s)", 2),
+        ("s = SequenceConstruct(x, x) y = ConcatFromSequence<axis = -1>(s)", 1),
+        ("n = Constant<value_int = 3>() v = Constant<value_floats = [0.0, 1.0]>() y = OneHot(x, n, v)", 2),
+        ("y = Softmax(x)", 1),
+    ],
+)
+def test_an_axis_from_the_end_is_counted_where_the_operator_counts_it(nodes: str, axis: int) -> None:
+    graph = from_model(parse_model(f"g (float[2, 3] x) => (float y) {{ {nodes} }}"))
+    node = graph.outputs[0].producer
+    assert node is not None
+    assert attributes_of(node)["axis"] == axis

@@ -60,7 +60,7 @@ CHANGES: dict[str, Callable[[Graph], object]] = {
     "fresh_name": lambda graph: graph.fresh_name("y"),
     "decide": lambda graph: graph.decide(DecisionKind.LAYOUT, "y", "it is so"),
     "a node inside": lambda graph: inner(graph).add(Relu(), graph["x"]),
-    "outputs inside": lambda graph: inner(graph).set_outputs(["x"]),
+    "outputs inside": lambda graph: inner(graph).set_outputs([graph["x"]]),
 }
 
 

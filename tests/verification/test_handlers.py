@@ -96,8 +96,6 @@ def test_every_handler_is_listed_with_what_a_failure_becomes() -> None:
 # What reads a text to decide, and why that text is a name and no sentence.
 READS_OF_TEXTS = {
     ("devices.py", "note_devices", "removesuffix"): "a provider's name",
-    ("inputs/draws.py", "_WholeNumbers.integers", "startswith"): "a dtype's name",
-    ("inputs/draws.py", "_span", "startswith"): "a dtype's name",
     ("inputs/files.py", "read_feeds", "removeprefix"): "the name of an array in a file",
     ("pairs/matches.py", "parse_match", "fullmatch"): "what the user states with --match",
     ("running/candidate.py", "OnnxCandidate.label", "removesuffix"): "a provider's name",

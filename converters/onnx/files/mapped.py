@@ -25,7 +25,10 @@ from graphir.runtime.shared_weights import SharedWeights, WeightLocation
 
 # ONNX's element types that lie in raw data as whole numbers of bytes, and how many.
 SIZES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
-KEEPING = frozenset({Rounding.PRODUCTS, Rounding.STATES, Rounding.UNKNOWN})
+# Of these onnxruntime's optimiser leaves the weights as they lie, since it pushes no Transpose through them: sums of
+# products, what is run step after step, what it alone has (whose traits are unknown here), and tables that are looked
+# up. All large weights are among them.
+KEEPING, LOOKUPS = frozenset({Rounding.PRODUCTS, Rounding.STATES, Rounding.UNKNOWN}), frozenset({"Gather"})
 # What is mapped need not be aligned in a file. These processors load it all the same, as fast.
 UNALIGNED = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 
@@ -83,18 +86,20 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         if region is not None:
             tensor.ClearField("external_data")
             tensor.raw_data = bytes(content[region[0] : sum(region)])
-    return Mapped(model.SerializeToString(), SharedWeights(folder, locations, _turned(model.graph)))
+    return Mapped(model.SerializeToString(), SharedWeights(folder, locations, _turned(model)))
 
 
-def _turned(graph: Any) -> frozenset[str]:
+def _turned(model: Any) -> frozenset[str]:
     """Return what is read by operators through which onnxruntime's optimiser may push a Transpose, which turns their
-    weights in place. It pushes none through sums of products, nor through tables that are looked up, nor through what
-    it alone has."""
-    nodes = (each for node in graph.node for each in (node, *nodes_inside(node)))
-    return frozenset(
-        name for node in nodes for name in node.input
-        if node.op_type != "Gather" and traits_of(node.op_type).rounding not in KEEPING
-    )  # fmt: skip
+    weights in place. Nothing where there is none, nor 8-bit convolutions, around which it puts some, nor functions,
+    whose nodes take their place."""
+    functions = {function.name for function in model.functions}
+    nodes = [each for node in model.graph.node for each in (node, *nodes_inside(node))]
+    rounding = {node.op_type: traits_of(node.op_type).rounding for node in nodes}
+    if "Transpose" not in rounding and Rounding.QUANTIZES not in rounding.values() and functions.isdisjoint(rounding):
+        return frozenset()
+    keeping = {name for name, kind in rounding.items() if kind in KEEPING or name in LOOKUPS} - functions
+    return frozenset(name for node in nodes if node.op_type not in keeping for name in node.input)
 
 
 def _name_contents(tensors: Iterable[Any], model: Path, real_model: Path) -> Path:

@@ -101,13 +101,13 @@ class Structure:
     def origins(self, name: str) -> set[str]:
         """Return the operators that compute a value's elements, with those that only move them behind these."""
 
-        def moved(held: str) -> Sequence[str]:
-            operator, operands = self.producers.get(held, ("", ()))
-            within = self.bodies.get(held) or (operator,)
+        def moved(reached: str) -> Sequence[str]:
+            operator, operands = self.producers.get(reached, ("", ()))
+            within = self.bodies.get(reached) or (operator,)
             is_moved = all(traits_of(each).rounding in MOVING for each in within)
-            return self.captured.get(held, operands[:1]) if is_moved else ()
+            return self.captured.get(reached, operands[:1]) if is_moved else ()
 
-        return {self.producers[held][0] for held in reachable([name], moved) if held in self.producers}
+        return {self.producers[reached][0] for reached in reachable([name], moved) if reached in self.producers}
 
     @cached_property
     def real(self) -> frozenset[str]:
@@ -136,9 +136,9 @@ class Structure:
         """Return the computed values that a value depends on, the nearest first, by paths through values that `through`
         allows."""
 
-        def reads(held: str) -> list[str]:
-            is_open = held in self.producers and (held == name or through(held))
-            return [operand for operand in self.operands(held) if operand in self.producers] if is_open else []
+        def reads(reached: str) -> list[str]:
+            is_open = reached in self.producers and (reached == name or through(reached))
+            return [operand for operand in self.operands(reached) if operand in self.producers] if is_open else []
 
         return list(reachable([name], reads))[1:]
 

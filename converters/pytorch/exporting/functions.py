@@ -46,7 +46,7 @@ def _texts() -> list[str]:
 
 def functions_for(names: Iterable[str]) -> list[Function]:
     """These functions and those that they call, in the order of the files."""
-    asked = list(names)
-    table = _all_functions() if asked else {}
-    wanted = set(reachable(asked, lambda name: table[name].reads if name in table else ()))
+    starts = list(names)
+    table = _all_functions() if starts else {}
+    wanted = set(reachable(starts, lambda name: table[name].reads if name in table else ()))
     return [function for name, function in table.items() if name in wanted]

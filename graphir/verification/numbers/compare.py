@@ -79,8 +79,8 @@ def static_floor(operator: type[Operator], shape: Shape, read: Shape = (), terms
 
 def widest(floors: Iterable[Floor]) -> Floor:
     """Return the floor of a value that several operators give, of which each has one of these."""
-    held = [Floor(), *floors]
-    return Floor(max(floor.overall for floor in held), unit=max(floor.unit for floor in held))
+    all_floors = [Floor(), *floors]
+    return Floor(max(floor.overall for floor in all_floors), unit=max(floor.unit for floor in all_floors))
 
 
 def _change(array: Array, again: Array) -> Array:

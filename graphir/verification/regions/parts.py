@@ -208,15 +208,15 @@ class Part:
         `moved` is the candidate's for numbers that rounding moved. `by_kernels` says that one runtime computes both on
         one device, so that what differs is no more than its kernels round.
         """
-        expected, found = results
-        order = order_inside(found, expected)
-        if order and len(order) == found.ndim:
-            found, moved = found.transpose(order), None if moved is None else moved.transpose(order)
+        expected, computed = results
+        order = order_inside(computed, expected)
+        if order and len(order) == computed.ndim:
+            computed, moved = computed.transpose(order), None if moved is None else moved.transpose(order)
         floor = unmoved(expected, self.value, self.other)
-        floor = floor if moved is None else floor.seen(found, moved)
+        floor = floor if moved is None else floor.seen(computed, moved)
         limits = replace(limits, same_kernels=by_kernels and self.has_same_kernels)
-        result = limits.compare(title, expected, found, floor, limits.step_of(title))
-        return limits.within_roundings(result, expected, found, floor, self.roundings) if by_kernels else result
+        result = limits.compare(title, expected, computed, floor, limits.step_of(title))
+        return limits.within_roundings(result, expected, computed, floor, self.roundings) if by_kernels else result
 
 
 @dataclass(frozen=True)

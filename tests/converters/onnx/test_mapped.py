@@ -106,21 +106,47 @@ def test_weights_in_a_second_file(linked: tuple[str, ...], is_inside: bool, tmp_
         np.testing.assert_array_equal(candidate.twin.run({"x": X})["y"], X + weight() + inner)
 
 
+SQUARE = np.arange(64.0 * 64).reshape(64, 64) % 100
+TURNED = {
+    "itself": ([helper.make_node("Add", ["turned", "w"], ["sum"])], SQUARE.astype(np.float32)),
+    "dequantized": (
+        [
+            helper.make_node("DequantizeLinear", ["w", "scale"], ["f"]),
+            helper.make_node("Add", ["turned", "f"], ["sum"]),
+        ],
+        SQUARE.astype(np.int8),
+    ),
+    "in a function": ([helper.make_node("Plus", ["turned", "w"], ["sum"], domain="own")], SQUARE.astype(np.float32)),
+}
+
+
 @pytest.mark.parametrize("optimize", [False, True])
-def test_weights_whose_axes_onnxruntime_turns(optimize: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", TURNED)
+def test_weights_whose_axes_onnxruntime_turns(name: str, optimize: bool, tmp_path: Path) -> None:
     """It pushes Transpose through Add and turns the weight, which keeps its name."""
-    square = np.arange(24.0 * 24, dtype=np.float32).reshape(24, 24)
-    nodes = [
-        helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0]),
-        helper.make_node("Add", ["turned", "w"], ["sum"]),
-        helper.make_node("Transpose", ["sum"], ["y"], perm=[1, 0]),
-    ]
-    model = make_model(nodes, {"x": [24, 24]}, {"y": [24, 24]}, ir_version=9)
-    model.graph.initializer.append(numpy_helper.from_array(square, "w"))
+    middle, array = TURNED[name]
+    first = helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0])
+    last = helper.make_node("Transpose", ["sum"], ["y"], perm=[1, 0])
+    model = make_model([first, *middle, last], {"x": [64, 64]}, {"y": [64, 64]}, ir_version=9)
+    weights = {"w": array, "scale": np.float32(1)}
+    model.graph.initializer.extend(numpy_helper.from_array(array, key) for key, array in weights.items())
+    plus = helper.make_node("Add", ["a", "b"], ["c"])
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    model.functions.append(
+        helper.make_function("own", "Plus", ["a", "b"], ["c"], [plus], [helper.make_opsetid("", 17)])
+    )
     saved(model, tmp_path / "m.onnx")
+    x = (2 * SQUARE).astype(np.float32)
     with OnnxCandidate(tmp_path / "m.onnx", optimize=optimize) as candidate:
         assert candidate._mapped is not None
-        np.testing.assert_array_equal(candidate.run({"x": 2 * square})["y"], 2 * square + square.T)
+        np.testing.assert_array_equal(candidate.run({"x": x})["y"], x + array.T)
+
+
+def test_where_nothing_is_turned_all_weights_are_shared(tmp_path: Path) -> None:
+    model = model_of([numpy_helper.from_array(weight(), "w")])
+    mapped = mapped_model(saved(model, tmp_path / "m.onnx"))
+    assert mapped is not None
+    assert mapped.weights._turned == frozenset()
 
 
 def shortened() -> Any:

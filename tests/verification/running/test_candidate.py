@@ -147,9 +147,9 @@ def test_the_session_gives_what_is_before_a_softmax_where_it_is_named() -> None:
         session = candidate.session
         assert (session.outputs, session.aside) == (("softmax_output",), ("fc_output",))
         assert list(candidate.run(feeds)) == ["softmax_output"]
-        found = candidate.run_cached(feeds, ["fc_output", "softmax_output"])
+        results = candidate.run_cached(feeds, ["fc_output", "softmax_output"])
         assert candidate._extended == {}
-        assert candidate.run_cached(feeds, ["fc_output"])["fc_output"] is found["fc_output"]
+        assert candidate.run_cached(feeds, ["fc_output"])["fc_output"] is results["fc_output"]
 
 
 @pytest.mark.parametrize(

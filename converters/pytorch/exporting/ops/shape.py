@@ -116,6 +116,7 @@ def export_unsqueeze(node: ExportNode[ir.Unsqueeze]) -> None:
     if given is None:
         node.emit(f"{node.function('unsqueeze')}({node.tensor()}, {node.int_list(1)})")
         return
+    # Axes from the front, and a single one, need no number of axes: branches may leave that open.
     is_plain = min(given, default=0) >= 0 or (len(given) == 1 and node.input(0).rank is None)
     axes = sorted(given if is_plain else (axis % (node.rank() + len(given)) for axis in given))
     node.emit(node.tensor().atom + "".join(f".unsqueeze({axis})" for axis in axes))
