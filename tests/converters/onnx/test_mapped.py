@@ -107,7 +107,7 @@ def test_weights_in_a_second_file(linked: tuple[str, ...], is_inside: bool, tmp_
 
 
 SQUARE = np.arange(64.0 * 64).reshape(64, 64) % 100
-TURNED = {
+TURNED: dict[str, tuple[list[onnx.NodeProto], NDArray[Any]]] = {
     "itself": ([helper.make_node("Add", ["turned", "w"], ["sum"])], SQUARE.astype(np.float32)),
     "dequantized": (
         [
@@ -128,7 +128,7 @@ def test_weights_whose_axes_onnxruntime_turns(name: str, optimize: bool, tmp_pat
     first = helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0])
     last = helper.make_node("Transpose", ["sum"], ["y"], perm=[1, 0])
     model = make_model([first, *middle, last], {"x": [64, 64]}, {"y": [64, 64]}, ir_version=9)
-    weights = {"w": array, "scale": np.float32(1)}
+    weights = {"w": array, "scale": np.array(1, np.float32)}
     model.graph.initializer.extend(numpy_helper.from_array(array, key) for key, array in weights.items())
     plus = helper.make_node("Add", ["a", "b"], ["c"])
     model.opset_import.append(helper.make_opsetid("own", 1))
