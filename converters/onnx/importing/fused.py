@@ -8,12 +8,14 @@ from typing import Any
 
 DOMAIN = "com.microsoft"
 BASES = {"FusedConv": "Conv", "FusedGemm": "Gemm"}
-# The attributes of each activation, in the order in which FusedConv lists them as `activation_params`. Of Clip, whose
-# bounds are operands, nothing is read.
+# The attributes of each activation, in the order in which FusedConv lists them as `activation_params`.
 ACTIVATIONS = {
     **dict.fromkeys(("Relu", "Sigmoid", "Tanh", "Softplus", "Softsign"), ()), "LeakyRelu": ("alpha",),
     "Elu": ("alpha",), "ThresholdedRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Selu": ("alpha", "gamma"),
+    "Clip": ("min", "max"),
 }  # fmt: skip
+OPSETS = {"Clip": 6}
+"""The opset by which a part is read, where the model's has operands for what an activation states as attributes."""
 
 
 def unfused(proto: Any, fresh: Callable[[str], str]) -> list[Any]:

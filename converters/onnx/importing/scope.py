@@ -14,7 +14,7 @@ from graphir.converters.onnx.files.tensors import dense
 from graphir.converters.onnx.importing.attributes import schema_defaults, stated
 from graphir.converters.onnx.importing.context import Direct, ImportFunction, ImportNode
 from graphir.converters.onnx.importing.function_calls import expanded
-from graphir.converters.onnx.importing.fused import unfused
+from graphir.converters.onnx.importing.fused import OPSETS, unfused
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
 from graphir.converters.onnx.importing.plugged import PluggedNode, PluginImport, plugin_of
 from graphir.converters.onnx.importing.types import believable
@@ -182,9 +182,9 @@ class Scope:
         value = self.graph.add_parameter(name, tensor, type_)
         value.sources = (name,)
 
-    def _import(self, proto: Any) -> None:
+    def _import(self, proto: Any, opset: int | None = None) -> None:
         if not self._repeat(proto):
-            self._import_new(proto)
+            self._import_new(proto, opset)
 
     def _repeat(self, proto: Any) -> bool:
         """Import a node that differs in its names only from one before; False, with nothing changed, if it does not or
@@ -210,7 +210,7 @@ class Scope:
         keep_node_notes(graph.metadata, proto)
         return True
 
-    def _import_new(self, proto: Any) -> None:
+    def _import_new(self, proto: Any, opset: int | None) -> None:
         name = proto.name or next((output for output in proto.output if output), proto.op_type)
         operands, missing = self._operands(proto)
         if missing:
@@ -226,10 +226,10 @@ class Scope:
             read_as = " and ".join(part.op_type for part in parts)
             self.decide(DecisionKind.FUNCTION_INLINED, name, f"onnxruntime's {proto.op_type} is {read_as}")
             for part in parts:
-                self._import(part)
+                self._import(part, OPSETS.get(part.op_type))
             return
         try:
-            opset = self.importer.opset(proto.domain, name)
+            opset = opset or self.importer.opset(proto.domain, name)
             if proto.domain in DEFAULT_DOMAINS and proto.op_type in RUNTIME_OPERATORS:
                 written, proto = proto, type(proto)()
                 proto.CopyFrom(written)

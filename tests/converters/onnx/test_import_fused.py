@@ -27,7 +27,7 @@ ROWS = {
     f"{CONV.format('Tanh')}>(x, w)": ["Conv", "Tanh"],
     f"{CONV.format('LeakyRelu')}, activation_params = [0.3]>(x, w, b)": ["Conv", "LeakyRelu"],
     f"{CONV.format('HardSigmoid')}, activation_params = [0.3, 0.4]>(x, w, b)": ["Conv", "HardSigmoid"],
-    f"{CONV.format('Clip')}, activation_params = [0.0, 1.0]>(x, w, b)": ["Foreign"],
+    f"{CONV.format('Clip')}, activation_params = [0.0, 1.0]>(x, w, b)": ["Conv", "Clip"],
     "FusedConv<pads = [1, 1, 1, 1]>(x, w, b)": ["Foreign"],
     f"{GEMM.format('Sigmoid')}>(a, v)": ["Gemm", "Sigmoid"],
     f"{GEMM.format('Elu')}, activation_alpha = 0.7>(a, v)": ["Gemm", "Elu"],
