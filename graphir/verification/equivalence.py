@@ -48,6 +48,7 @@ QUANTIZED = (
     "both models compute with 8-bit numbers: an output may differ by one step of them, taken as 1/127 of its largest "
     "magnitude, and a quantized value inside by 1, rarely 2; a wrong scale below that shows in no number"
 )
+ONCE = "every node is the same in both: values inside were computed once, and are no separate numbers of the candidate"
 # Multiply-accumulates of a sample. All sets have 17 samples, which both models compute: at 3e10 a second, of one core,
 # they take a second, as long as it takes to start and to read two models.
 HEAVY = 1e9
@@ -143,8 +144,8 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     heads = [] if models.is_proven else _heads(candidate, pairs, layers, report.notes)
 
     bench = models.bench(feeds, layers, [*(name for _, name in pairs), *(head.name for head in heads)])
-    about = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
-    about += [candidate.beyond_budget(feeds, per_layer=how.per_layer)]
+    about = [QUANTIZED if bench.limits.quantized else "", ONCE if how.per_layer and bench.is_twin else ""]
+    about += [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)]
     about += [missing_layers(reference, layers, models.telling)] if how.per_layer else []
     report.notes += filter(None, about)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])

@@ -314,3 +314,36 @@ def test_rounding_of_the_same_nodes_takes_no_run_of_its_own(
     outputs = [output for one in report.sets for output in one.outputs]
     assert all(output.floor == pytest.approx(output.relative) for output in outputs) or not is_proven
     assert not measured if is_proven else (len(measured) >= len(report.sets))
+
+
+@pytest.mark.parametrize(
+    ("is_heavy", "is_changed", "is_once"), [(True, False, True), (False, False, False), (True, True, False)],
+    ids=["the same nodes", "little work", "a changed weight"],
+)  # fmt: skip
+def test_values_inside_of_the_same_nodes_are_computed_once(
+    is_heavy: bool, is_changed: bool, is_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where onnxruntime runs the same nodes for both, the candidate's values inside are the reference's."""
+    asked: list[str] = []
+    plain = RoundedRuns.plain
+
+    def noted(rounding: RoundedRuns, names: Any) -> Any:
+        asked.extend(names)
+        return plain(rounding, names)
+
+    monkeypatch.setattr(RoundedRuns, "plain", noted)
+    monkeypatch.setattr(isolation, "_may_fork", False)
+    monkeypatch.setattr(equivalence, "HEAVY", 1.0 if is_heavy else 1e9)
+    candidate = models.net_graph()
+    if is_changed:
+        models.damaged(candidate, "conv1_weight", bump)
+    paths = [save(graph, tmp_path / f"{index}.onnx")[0] for index, graph in enumerate((models.net_graph(), candidate))]
+    report = verify(*paths, per_layer=True)
+    outputs = {output.name for output in report.outputs}
+    verdicts = {layer.verdict for layer in report.layers if layer.name not in outputs}
+    assert len(report.layers) > 3
+    assert all(layer.scale > 0 for layer in report.layers)
+    assert (equivalence.ONCE in report.notes) is is_once is not bool(asked)
+    assert report.ok is not is_changed
+    assert (Verdict.BROKEN in verdicts) is is_changed
+    assert verdicts == {Verdict.IDENTICAL} or not is_once

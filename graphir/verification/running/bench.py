@@ -48,8 +48,8 @@ def before_head(source: str) -> str:
 class Asked:
     """A value to be compared: its title in a report, its name in the reference and in the candidate.
 
-    `seen` is what of it is compared, on both sides, `turned` what was stated of the axes of
-    the candidate's. An output's channels lie where sizes say, a value inside has the layout that suits its model.
+    `seen` is what of it is compared, on both sides, `turned` what was stated of the axes of the candidate's. An
+    output's channels lie where sizes say, a value inside has the layout that suits its model.
     """
 
     title: str
@@ -95,10 +95,10 @@ class Bench:
     explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
     values pass is asked, not by which verdict they do not. With `by_regions` the candidate's regions decide about what
     does not pass: the reference is not run for floors, and none is measured where one value is beyond all. With
-    `is_twin` the reference is known to compute what the
-    candidate does without optimisations: how they differ is what these move. `made_of` says that the candidate was
-    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked, `kept` what
-    stays of the reference's values for later questions."""
+    `is_twin` the reference is known to compute what the candidate does without optimisations: how they differ is what
+    these move, and its values inside are the candidate's. `made_of` says that the candidate was written from the
+    reference; `judged` holds what its parts showed on these feeds, once that was asked, `kept` what stays of the
+    reference's values for later questions."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -141,21 +141,21 @@ class Bench:
             expected |= {name: array for name, array in part.items() if name in wanted}
             inside = {name: array for name, array in part.items() if name in layers}
             requests = [Asked(name, name, self.layers[name]) for name in inside]
-            compared += replace(self, by_regions=False).compare(requests, inside)
-            del inside
+            given = {self.layers[name]: array for name, array in inside.items()} if self.is_twin else None
+            compared += replace(self, by_regions=False).compare(requests, inside, given)
+            del inside, given
             freed = sum(array.nbytes for array in part.values())
             part.clear()
             return_memory(freed)
         return expected, compared
 
     def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
-        """Yield the reference's values, as many at a time as may be held. One that can be asked again is run for each
-        part, so that it holds no more; others give theirs in the course of one evaluation."""
-        most = self.candidate.memory // HELD_OF_EACH
+        """Yield the reference's values, as many at a time as may be held: half of the budget where no others are. One
+        that can be asked again is run for each part; others give theirs in the course of one evaluation."""
+        most = self.candidate.memory // (2 if self.is_twin else HELD_OF_EACH)
         slices = self.reference.slices(order, self.feeds, most)
         if slices is not None:
-            for names in slices:
-                yield dict(self.stream(names))
+            yield from (dict(self.stream(names)) for names in slices)
             return
         part: dict[str, Array] = {}
         nbytes = 0

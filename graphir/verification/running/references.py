@@ -15,7 +15,6 @@ from graphir.inputs.files import npz_names, read_npz
 from graphir.safety.arguments import PathLike
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge
@@ -91,8 +90,8 @@ class RuntimeReference(Reference):
         return list(self.onnx.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """Yield the named values, as many at a time as the budget has room for; each is let go when it is given."""
-        for part in self.slices(names, feeds, self.onnx.memory // HELD_OF_EACH):
+        """Yield the named values, as many at a time as half of the budget holds; each is let go when it is given."""
+        for part in self.slices(names, feeds, self.onnx.memory // 2):
             values = self.onnx.run(feeds, part)
             for name in part:
                 yield name, values.pop(name)
