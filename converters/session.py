@@ -29,8 +29,10 @@ from graphir.structure.store import GraphStore
 # Threads that wait for work wait asleep, not by asking all the time, which costs as much as work does. Products with
 # weights of 4 bits are computed in float32: by itself onnxruntime rounds the other operand to 8 bits.
 QUIET = {"session.intra_op.allow_spinning": "0", "session.qdq_matmulnbits_accuracy_level": "1"}
+# A copy of the weights in the order of its products, which pays off after some runs.
+UNPACKED = {"session.disable_prepacking": "1", **QUIET}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
-LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
+LEAN = {"enable_cpu_mem_arena": "0", **UNPACKED}
 Model = Graph | bytes | str | os.PathLike[str]
 External = str | os.PathLike[str] | SharedWeights
 FEW = 1 << 24
@@ -124,11 +126,12 @@ class PartSession(OnnxSession):
 
 
 def quiet_session(
-    model: bytes | str | os.PathLike[str], providers: str | Sequence[str], external: External
+    model: bytes | str | os.PathLike[str], providers: str | Sequence[str], external: External, *, packed: bool = True
 ) -> OnnxSession:
     """Return an ONNX model as onnxruntime runs it by itself, but for threads that have nothing to do: see `QUIET`.
-    `external` is the folder of its external data, or its weights."""
-    return _onnx_session(model, providers, external, QUIET)
+    `external` is the folder of its external data, or its weights. One that runs a few times only need not have them
+    `packed` for its products."""
+    return _onnx_session(model, providers, external, QUIET if packed else UNPACKED)
 
 
 def lean_session(

@@ -147,7 +147,7 @@ class OnnxCandidate:
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
                 return lean_session(model, self.providers, external, optimize=optimize, is_part=lean is not None)
-            session = quiet_session(model, self.providers, external)
+            session = quiet_session(model, self.providers, external, packed=lean is None)
         return_memory(self.path.stat().st_size)
         return session
 

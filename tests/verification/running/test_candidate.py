@@ -114,6 +114,23 @@ def test_the_session_of_a_slice_is_used_again(tmp_path: Path) -> None:
         assert candidate._session_with_outputs(["conv0_output"], turned=False) is not first
 
 
+def test_only_the_model_itself_has_its_weights_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session for values inside runs a few times, and a copy of the weights costs more than it saves."""
+    start = module.quiet_session
+    packed: list[bool] = []
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        packed.append(options["packed"])
+        return start(*arguments, **options)
+
+    monkeypatch.setattr(module, "quiet_session", noted)
+    with OnnxCandidate(models.net_graph()) as candidate:
+        own = candidate.run({"data": X})["softmax_output"]
+        inside = candidate.twin.run({"data": X}, ["relu0_output", "softmax_output"])
+    assert packed == [True, False]
+    np.testing.assert_allclose(inside["softmax_output"], own, rtol=1e-5)
+
+
 @pytest.mark.parametrize(("memory", "is_held"), [(1 << 30, True), (1, False)])
 def test_where_memory_is_scarce_the_session_is_let_go_behind_a_run(memory: int, is_held: bool) -> None:
     with OnnxCandidate(models.net_graph(), memory=memory) as candidate:
