@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from graphir.converters.onnx import save
 from graphir.converters.onnx.files.structure import Structure, read_structure
+from graphir.converters.session import quiet_session
 from graphir.errors import FormatError, VerificationError
 from graphir.verification.running import candidate as module
 from graphir.verification.running.candidate import OnnxCandidate
@@ -116,7 +117,7 @@ def test_the_session_of_a_slice_is_used_again(tmp_path: Path) -> None:
 
 def test_only_the_model_itself_has_its_weights_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session for values inside runs a few times, and a copy of the weights costs more than it saves."""
-    start = module.quiet_session
+    start = quiet_session
     packed: list[bool] = []
 
     def noted(*arguments: Any, **options: Any) -> Any:
