@@ -27,7 +27,8 @@ from graphir.ops.elementwise import Add
 from graphir.ops.shape_parts import Concat
 from graphir.padding import Explicit
 from graphir.passes.clone import clone
-from graphir.serial import load_graph, save_graph
+from graphir.serial.reader import load_graph
+from graphir.serial.writer import save_graph
 from graphir.types import DType
 
 PLAIN = TensorType(DType.FLOAT32, (1, 4, 8, 8))

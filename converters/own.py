@@ -24,7 +24,7 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
     from graphir.analysis.contents import count_operators
     from graphir.inference.declared import check_given
     from graphir.inference.engine import fix_types, parse_dims
-    from graphir.serial import load_graph
+    from graphir.serial.reader import load_graph
 
     graph = load_graph(path)
     if options.shapes or options.dtypes:
@@ -58,7 +58,8 @@ class OwnTarget:
 
 
 def _write(graph: Graph, target: Path, options: Mapping[str, Any]) -> list[Path]:
-    from graphir.serial import WEIGHTS_SUFFIX, save_graph
+    from graphir.serial.notation import WEIGHTS_SUFFIX
+    from graphir.serial.writer import save_graph
 
     save_graph(graph, target, **options)
     weights_path = target.with_name(target.name.removesuffix(SUFFIX) + WEIGHTS_SUFFIX)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 SUFFIX, WEIGHTS = ".py", ".safetensors"
+LAYOUTS = ("NCHW",)
 
 
 class PyTorchTarget:
@@ -40,7 +41,6 @@ class PyTorchTarget:
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """Return the module's text, counted by the operators that it was written from."""
         from graphir.analysis.contents import count_operators
-        from graphir.converters.pytorch.exporting.borders import LAYOUTS, move_borders
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.exporting.training import give_scores
         from graphir.converters.pytorch.files import write_files
@@ -52,7 +52,11 @@ class PyTorchTarget:
             raise ArgumentError(f"layout={layout!r}: expected {' or '.join(map(repr, LAYOUTS))}")
         proven = clone(graph) if training else graph
         notes = give_scores(proven) if training else {}
-        written, orders = move_borders(proven) if layout else (proven, {})
+        written, orders = proven, dict[str, tuple[int, ...]]()
+        if layout:
+            from graphir.converters.pytorch.exporting.borders import move_borders
+
+            written, orders = move_borders(proven)
         kind = DecisionKind.LAYOUT
         decisions = [decision for decision in written.decisions if decision.kind is kind]
         notes |= {decision.node: f"{decision.node}: {decision.text}" for decision in decisions}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from graphir.errors import GraphirError
+
+if TYPE_CHECKING:
+    from .base import Operator
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -66,3 +69,8 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
                 raise GraphirError(f"two families of {self._package} have {getattr(key, '__name__', key)}")
         self._found.update((key, self._convert(key, entry)) for key, entry in entries.items())
         self._pending.remove(family)
+
+
+def family_of(operator: type[Operator]) -> str:
+    """Return the family in whose file the IR has an operator, which mostly is the one that writes it."""
+    return operator.__module__.rpartition(".")[2]

@@ -6,16 +6,18 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from graphir.errors import ExportFailure, VerificationError
 from graphir.graph import Graph
-from graphir.safety.isolation import Caps, run_isolated
 from graphir.safety.memory import machine_memory
 
-from .session import OnnxSession, import_onnxruntime
+from .providers import import_onnxruntime
+
+if TYPE_CHECKING:
+    from .session import OnnxSession
 
 # Tried in this order: onnxruntime lags behind in kernels of the newest opsets, and operators of those need them.
 OPSETS = (None, 23)
@@ -42,17 +44,21 @@ class OnnxEvaluator:
         None if onnxruntime has no kernel for one of its nodes, or ends the child process that it runs in, or no opset
         can say it. Raises ProviderError if onnxruntime is not installed.
         """
+        from graphir.safety.isolation import Caps, run_isolated
+
+        from .session import OnnxSession
+
         import_onnxruntime()
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
             for opset in OPSETS:
                 target = Path(folder) / f"model-{opset or 'default'}.onnx"
                 try:
                     self._export(graph, target, opset)
-                    return run_isolated(partial(_evaluate_model, target), Caps(SECONDS, machine_memory()))
+                    return run_isolated(partial(_evaluate_model, OnnxSession, target), Caps(SECONDS, machine_memory()))
                 except (VerificationError, ExportFailure):
                     continue
         return None
 
 
-def _evaluate_model(model: Path) -> dict[str, NDArray[Any]]:
-    return OnnxSession(model, providers="cpu", optimize=False, threads=1).run({})
+def _evaluate_model(session: type[OnnxSession], model: Path) -> dict[str, NDArray[Any]]:
+    return session(model, providers="cpu", optimize=False, threads=1).run({})

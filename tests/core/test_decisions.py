@@ -14,7 +14,8 @@ import pytest
 from graphir.decisions import Decision, DecisionKind
 from graphir.errors import ArgumentError
 from graphir.graph import Graph
-from graphir.serial import load_graph, save_graph
+from graphir.serial.reader import load_graph
+from graphir.serial.writer import save_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,8 +12,7 @@ from graphir.graph import Graph
 from graphir.ops.activation import LeakyRelu
 from graphir.ops.elementwise import Add, Identity
 from graphir.ops.foreign import Foreign
-from graphir.serial import first_difference
-from graphir.serial.equal import same_attribute
+from graphir.serial.equal import first_difference, same_attribute
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 

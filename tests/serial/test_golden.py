@@ -9,8 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from graphir.graph import Graph
-from graphir.serial import load_graph, save_graph, schema
 from graphir.serial.equal import same_attribute, same_tensor
+from graphir.serial.reader import load_graph
+from graphir.serial.schema import schema
+from graphir.serial.writer import save_graph
 
 from .data.make_small import small
 

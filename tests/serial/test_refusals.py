@@ -14,7 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from graphir.errors import FormatError, UnsupportedOpError
-from graphir.serial import load_graph, schema
+from graphir.serial.reader import load_graph
+from graphir.serial.schema import schema
 from tests.typed import present
 
 SCHEMA = Draft202012Validator(schema())

@@ -22,9 +22,8 @@ from graphir.ops import Operator, operator_table
 from graphir.ops.base import operator
 from graphir.ops.elementwise import Add, Identity
 from graphir.ops.foreign import Foreign
-from graphir.serial import first_difference, load_graph, save_graph, schema
 from graphir.serial.attributes import attributes_to_json, fields_of, operator_from_json
-from graphir.serial.equal import same_attribute, same_tensor
+from graphir.serial.equal import first_difference, same_attribute, same_tensor
 from graphir.serial.notation import (
     dim_from_json,
     dim_to_json,
@@ -34,6 +33,9 @@ from graphir.serial.notation import (
     type_from_json,
     type_to_json,
 )
+from graphir.serial.reader import load_graph
+from graphir.serial.schema import schema
+from graphir.serial.writer import save_graph
 from graphir.structure.checks import check_graph
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, MapType, TensorType, symbol

@@ -7,7 +7,7 @@ from functools import cache
 from graphir.converters.onnx.exporting.context import ExportFunction
 from graphir.converters.onnx.importing.context import ImportFunction
 from graphir.ops.base import Operator
-from graphir.ops.families import FamilyTable
+from graphir.ops.families import FamilyTable, family_of
 
 # Those of common operators first: each is imported when an operator is not found in those before it.
 FAMILIES = (
@@ -44,7 +44,7 @@ FAMILIES = (
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
     """Return the export function of every operator class that ONNX can say, directly or as a composition."""
-    return FamilyTable(__name__, FAMILIES, "EXPORTS", home=_family_of)
+    return FamilyTable(__name__, FAMILIES, "EXPORTS", home=family_of)
 
 
 @cache
@@ -52,11 +52,6 @@ def import_table() -> FamilyTable[str, dict[int, ImportFunction]]:
     """Return the import functions of every operator of ONNX's default domain, by the first opset that each is right
     for."""
     return FamilyTable(__name__, FAMILIES, "IMPORTS")
-
-
-def _family_of(operator: type[Operator]) -> str:
-    """Return the family in whose file the IR has an operator, which mostly is the one that writes it."""
-    return operator.__module__.rpartition(".")[2]
 
 
 __all__ = ["FAMILIES", "export_table", "import_table"]

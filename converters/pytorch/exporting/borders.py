@@ -11,7 +11,6 @@ from graphir.passes.transposes import inverse, move_transposes
 from graphir.types import TensorType
 
 Order = tuple[int, ...]
-LAYOUTS = ("NCHW",)
 # Tensors with one to three axes besides batch and channels.
 RANKS = range(3, 6)
 

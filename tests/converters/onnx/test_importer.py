@@ -13,7 +13,8 @@ from graphir.converters.onnx import from_model, load, to_model
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.errors import FormatError, GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph
-from graphir.serial import load_graph, save_graph
+from graphir.serial.reader import load_graph
+from graphir.serial.writer import save_graph
 from graphir.types import DType, OptionalType, SequenceType, TensorType, parse_shape
 from tests.building import Change, add_weights, parse_model, run_model
 

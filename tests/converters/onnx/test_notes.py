@@ -12,7 +12,8 @@ import onnxruntime
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.serial import load_graph, save_graph
+from graphir.serial.reader import load_graph
+from graphir.serial.writer import save_graph
 from tests.building import add_weights, parse_model
 
 TEXT = """g (float[N, 2] x, bool c) => (float[N, 2] y) {

@@ -18,7 +18,7 @@ from graphir.ops.foreign import Foreign
 from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import Reshape
 from graphir.padding import Explicit, Same, SameMode
-from graphir.serial import save_graph
+from graphir.serial.writer import save_graph
 from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, DType, OptionalType, SequenceType, SparseTensorType, TensorType, symbol
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from graphir.converters.pytorch.exporting.context import ExportFunction
 from graphir.ops.base import Operator
-from graphir.ops.families import FamilyTable
+from graphir.ops.families import FamilyTable, family_of
 
 FAMILIES = (
     "activation", "attention", "control", "convolution", "creation", "detection", "elementwise", "extent",
@@ -18,7 +18,7 @@ FAMILIES = (
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
     """Return the export function of every operator that is written as it stands."""
-    return FamilyTable(__name__, FAMILIES, "EXPORTS")
+    return FamilyTable(__name__, FAMILIES, "EXPORTS", home=family_of)
 
 
 __all__ = ["FAMILIES", "export_table"]
