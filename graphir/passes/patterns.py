@@ -118,13 +118,14 @@ def _bind(pairs: tuple[tuple[Value | None, Operand], ...], names: Names) -> Iter
         yield from _bind(rest, names)
 
 
-def kinds_in(graph: Graph | None) -> set[type]:
+def kinds_in(graph: Graph | None, *, ever: bool = False) -> set[type]:
     """Return what patterns may need of a graph and those around it: the operators of its nodes with their bases, and
-    `float` if there is a parameter of one element."""
-    kinds: set[type] = set()
+    `float` if there is a parameter of one element. With `ever` it is what there may be or have been, which is known
+    without a look at nodes and parameters."""
+    kinds: set[type] = {float} if ever else set()
     while graph is not None:
-        kinds.update(*(kind.__mro__ for kind in {type(node.op) for node in graph.nodes}))
-        if any(value.tensor is not None and value.tensor.size == 1 for value in graph.parameters):
+        kinds.update(*[kind.__mro__ for kind in (graph.kinds if ever else {type(node.op) for node in graph.nodes})])
+        if not ever and any(value.tensor is not None and value.tensor.size == 1 for value in graph.parameters):
             kinds.add(float)
         graph = graph.parent
     return kinds

@@ -44,23 +44,35 @@ def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
 
 def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:
     """Rewrite each node in order by the first of these rules that applies to it, and leave out what is then unused."""
-    outcome, possible = Outcome(), possible_rules(graph, rules)
+    outcome, possible = Outcome(), PossibleRules(graph, rules)
     for node in list(graph.nodes):
-        if type(node.op) in possible and node.graph is graph and (why := rewritten(graph, node, possible)):
+        if node.graph is graph and (why := rewritten(graph, node, possible.rules)):
             outcome.note(node.name, why)
-            possible = rules
+            possible.look_again()
     if outcome:
         outcome |= remove_dead_code(graph)
     return outcome
 
 
-def possible_rules(graph: Graph, rules: Rules) -> Rules:
-    """Return the rules whose needs a graph has, until one of them changes it. Linear in nodes."""
-    kinds = kinds_in(graph)
-    return {
-        kind: rows for kind in kinds & rules.keys()
-        if (rows := [rule for rule in rules[kind] if any(map(kinds.issuperset, rule.needs))])
-    }  # fmt: skip
+class PossibleRules:
+    """Those `rules` whose needs a graph has. Whoever changes the graph has to `look_again`."""
+
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        self._graph, self._all = graph, rules
+        self._find(kinds_in(graph))
+
+    def look_again(self) -> None:
+        """Take in what a change has brought."""
+        kinds = kinds_in(self._graph, ever=True)
+        if kinds != self._kinds:
+            self._find(kinds)
+
+    def _find(self, kinds: set[type]) -> None:
+        self._kinds = kinds
+        self.rules = {
+            kind: rows for kind in kinds & self._all.keys()
+            if (rows := [rule for rule in self._all[kind] if any(map(kinds.issuperset, rule.needs))])
+        }  # fmt: skip
 
 
 def bypass(graph: Graph, node: Node, value: Value) -> Accepted:

@@ -18,7 +18,7 @@ from graphir.types import DType, Unknown
 
 from .dead_code import remove_dead_code
 from .outcome import Outcome
-from .rewrite import Accepted, Rule, Rules, bypass, possible_rules, rewritten
+from .rewrite import Accepted, PossibleRules, Rule, Rules, bypass, rewritten
 
 MAX_WALKS = 8
 SHARED_LIMIT = 1 << 16
@@ -32,15 +32,15 @@ def simplify(graph: Graph, *, further: Rules | None = None) -> Outcome:
     """
     outcome = remove_dead_code(graph)
     rules = {**RULES, **{kind: (*RULES.get(kind, ()), *more) for kind, more in (further or {}).items()}}
-    possible = possible_rules(graph, rules)
+    possible = PossibleRules(graph, rules)
     for _ in range(MAX_WALKS):
         count = len(outcome.changes)
         for node in list(graph.nodes):
             if node.graph is not graph:
                 continue
-            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, possible)
+            why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, possible.rules)
             if why:
-                possible = rules
+                possible.look_again()
                 outcome.note(node.name, why)
         if len(outcome.changes) == count:
             break

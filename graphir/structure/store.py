@@ -18,6 +18,7 @@ from graphir.types import TYPES, Type
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
+    from graphir.ops.base import Operator
 
 
 REWRITTEN = "graphir.rewritten"
@@ -44,6 +45,7 @@ class GraphStore:
         self._first: Node | None = None
         self._last: Node | None = None
         self._count = 0
+        self.kinds: set[type[Operator]] = set()  # the operators of all nodes that it has or had
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -192,6 +194,7 @@ class GraphStore:
                 self._first = node
             before._previous = node
         self._count += 1
+        self.kinds.add(type(node.op))
 
     def _unlink(self, node: Node) -> None:
         if node._previous is not None:
