@@ -21,8 +21,6 @@ from graphir.converters.pytorch.exporting.state import Statement
 # has to live through more than: half, or less where there are several rows of blocks.
 MOST_CUTS = 12
 SHARES = (2, 4)
-# What a statement reads and assigns, and whether that is a size or device of an input.
-Row = tuple[tuple[int, ...], tuple[int, ...], bool]
 
 
 class Cutter:
@@ -55,8 +53,7 @@ class Cutter:
     def cut(self, statements: Sequence[Statement], last: Mapping[int, int], live: Collection[int] = ()) -> list[Piece]:
         """Return the pieces of statements; `last` says where values are read last. `live` are the values of those
         before that they read."""
-        rows = [(each.reads, each.targets, each.is_setting) for each in statements]
-        return self._between(statements, _ends(rows, last, live), last)
+        return self._between(statements, _ends(statements, last, live), last)
 
     def _between(
         self, statements: Sequence[Statement], ends: Iterable[int], last: Mapping[int, int], start: int = 0
@@ -96,9 +93,8 @@ class Cutter:
 
     def _refined(self, piece: Piece, start: int, last: Mapping[int, int]) -> list[Piece]:
         """Return the parts of a piece that begins at this place."""
-        rows = [(each.reads, each.targets, each.is_setting) for each in piece.statements]
         leading = [number for number in piece.inputs if number in self.computed]
-        ends = _inner_ends(rows, piece.inputs, leading, last, start + len(rows))
+        ends = _inner_ends(piece.statements, piece.inputs, leading, last, start + len(piece.statements))
         return self._between(piece.statements, ends, last, start) if len(ends) > 1 else [piece]
 
     def piece(self, statements: Sequence[Statement], exits: Iterable[int]) -> Piece:
@@ -145,39 +141,43 @@ class Cutter:
 
 
 def _ends(
-    rows: Sequence[Row], last: Mapping[int, int], live: Iterable[int], context: Mapping[int, int] = MappingProxyType({})
+    statements: Sequence[Statement], last: Mapping[int, int], live: Iterable[int],
+    context: Mapping[int, int] = MappingProxyType({}),
 ) -> list[int]:
     """Return behind how many statements a single value leads on. Those of the `context` count up to another place than
     where they are read last, where no other value leads on."""
     until = {**last, **context} if context else last
     live, ends = set(live), []
-    for place, (reads, targets, is_setting) in enumerate(rows):
-        for number in reads:
+    for place, statement in enumerate(statements):
+        for number in statement.reads:
             if until[number] <= place:
                 live.discard(number)
-        if not is_setting:
+        if not statement.is_setting:
             leads = bool(live)
-            for number in targets:
+            for number in statement.targets:
                 if until.get(number, -1) > place and not (leads and number in context):
                     live.add(number)
-        if len(live) <= 1 or place == len(rows) - 1:
+        if len(live) <= 1 or place == len(statements) - 1:
             ends.append(place + 1)
     return ends
 
 
 def _inner_ends(
-    rows: Sequence[Row], inputs: Sequence[int], leading: Sequence[int], until: Mapping[int, int], behind: int
+    statements: Sequence[Statement], inputs: Sequence[int], leading: Sequence[int], until: Mapping[int, int],
+    behind: int,
 ) -> list[int]:
     """Return where a piece is cut that reads these inputs and ends in front of the place `behind`; `until` says where
     values are read last. What nothing reads for more than half of it, as what a U-Net hands across, leads on up to
     there."""
-    size = len(rows)
+    size = len(statements)
     places = defaultdict[int, list[int]](list, {number: [0] for number in inputs})
     last: dict[int, int] = {}
-    for place, (reads, targets, _) in enumerate(rows):
-        for number in (*reads, *targets):
+    for place, statement in enumerate(statements):
+        for number in statement.reads:
             places[number].append(place)
-        last.update(dict.fromkeys(reads, place))
+            last[number] = place
+        for number in statement.targets:
+            places[number].append(place)
     for number, given in places.items():
         if until.get(number, -1) >= behind:
             last[number] = size
@@ -194,7 +194,7 @@ def _inner_ends(
             continue
         before = len(context)
         live = [n for n in leading if n not in context] or [n for n in leading if context[n] >= 0]
-        ends = _ends(rows, last, live, context)
+        ends = _ends(statements, last, live, context)
         if len(ends) > 1:
             return ends
     return [size]

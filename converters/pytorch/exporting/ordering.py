@@ -72,11 +72,17 @@ def hoisted(statements: Sequence[Statement]) -> list[Statement]:
     reads = [statement.reads for statement in statements]
     last = last_reads(reads, ())
     first = {number: place for place in range(len(reads) - 1, -1, -1) for number in reads[place]}
+    far = {
+        place for place, statement in enumerate(statements) for number in statement.targets
+        if last.get(number, -1) - min(place, first.get(number, place)) > FAR
+    }  # fmt: skip
+    if not far:
+        return list(statements)
     bases: dict[int, int] = {}
     keys: list[tuple[int, bool, int]] = []
     for place, statement in enumerate(statements):
         base, is_moved = place, False
-        if max([last.get(n, -1) - min(place, first.get(n, place)) for n in statement.targets], default=0) > FAR:
+        if place in far:
             targets = [number for number in statement.targets if number in last]
             is_free = not (statement.keeps or statement.blocks or statement.is_setting)
             reader = min([first[number] for number in targets])
