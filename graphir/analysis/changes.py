@@ -71,8 +71,8 @@ def partners(difference: Difference) -> dict[Node, Node]:
 
 
 def node_names(row: Row) -> str:
-    """Return the names of a row's nodes, one if they are the same."""
-    return " / ".join(dict.fromkeys(node.name for node in (row.left, row.right) if node is not None))
+    """Return the names of a row's nodes, one if they are the same, behind those of what holds their graph."""
+    return row.place + " / ".join(dict.fromkeys(node.name for node in (row.left, row.right) if node is not None))
 
 
 def row_text(row: Row, pairs: Mapping[Node, Node]) -> str:
@@ -80,6 +80,26 @@ def row_text(row: Row, pairs: Mapping[Node, Node]) -> str:
     said = dict.fromkeys(line.text for line in _row_lines(row, pairs))
     text = "; ".join(said) or f"{_operators(row)}: the same in both graphs"
     return _short(text)
+
+
+def differing_numbers(row: Row) -> Iterator[tuple[float, float]]:
+    """Yield the numbers, operands and attributes, in which two nodes differ: real ones, and whole ones where whole
+    numbers become whole ones."""
+    left, right = row.left, row.right
+    if left is None or right is None:
+        return
+    dtypes = [value.dtype for value in (*left.inputs[:1], *left.outputs[:1]) if value is not None]
+    kinds = "fiu" if all(dtype is not None and dtype.is_integer for dtype in dtypes) else "f"
+    for mine, theirs in zip(left.inputs, right.inputs, strict=False):
+        arrays = [value.tensor.numpy() for value in (mine, theirs) if value is not None and value.tensor is not None]
+        if len(arrays) > 1 and all(array.size == 1 and array.dtype.kind in kinds for array in arrays):
+            ends = tuple(float(array.reshape(-1)[0]) for array in arrays)
+            yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
+    if type(left.op) is type(right.op):
+        for name in left.op.field_names:
+            first, second = (getattr(node.op, name) for node in (left, right))
+            if isinstance(first, float) and isinstance(second, float) and first != second:
+                yield first, second
 
 
 def _row_lines(row: Row, pairs: Mapping[Node, Node]) -> Iterator[_Line]:

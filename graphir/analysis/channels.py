@@ -29,14 +29,17 @@ def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
 
 
 def known_order(shape: Sequence[Any] | None, wanted: Sequence[Any] | None) -> Order | None:
-    """Return the same permutation; None where it does not follow from the shapes: they are not known in full, cannot
-    hold the same numbers, or fit in several orders, where all sizes behind the batch are equal.
+    """Return the same permutation; None where it does not follow from the shapes: they are not known behind the batch,
+    cannot hold the same numbers, or fit in several orders, where all sizes behind the batch are equal. An open batch
+    fits any.
 
     >>> known_order((1, 3, 8, 9), (1, 8, 9, 3)), known_order((1, 8, 8, 8), (1, 8, 8, 8)), known_order((4,), (4,))
     ((0, 2, 3, 1), None, ())
     """
-    if shape is None or wanted is None or not all(isinstance(size, int) for size in (*shape, *wanted)):
+    if shape is None or wanted is None or not all(isinstance(size, int) for size in (*shape[1:], *wanted[1:])):
         return None
+    if not all(isinstance(size, int) for size in (*shape[:1], *wanted[:1])):
+        shape, wanted = [0, *shape[1:]][: len(shape)], [0, *wanted[1:]][: len(wanted)]
     order = channel_order(shape, wanted)
     is_whole = [shape[axis] for axis in order or range(len(shape))] == [*wanted]
     return order if is_whole and not (len(shape) > 2 and len(set(shape[1:])) == 1) else None

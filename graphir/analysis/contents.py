@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from graphir.graph import Graph, Value
-from graphir.structure.reaching import graphs_within
+from graphir.structure.reaching import nodes_within
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -47,7 +47,7 @@ def _parameters(graph: Graph) -> Iterator[Value]:
 
 def count_operators(graph: Graph) -> dict[str, int]:
     """Return how many nodes there are of each operator, those of subgraphs included."""
-    return dict(Counter(node.op.shown_name for inner in graphs_within(graph) for node in inner.nodes))
+    return dict(Counter(node.op.shown_name for node in nodes_within(graph.nodes)))
 
 
 def stored_bytes(tensor: Tensor) -> int:

@@ -10,7 +10,7 @@ from graphir.analysis.diff import Difference, Status
 from graphir.errors import FormatError
 from graphir.graph import Graph, Node
 from graphir.safety.foreign_text import listing
-from graphir.structure.reaching import graphs_within
+from graphir.structure.reaching import nodes_within
 
 from .colours import MARKS
 
@@ -62,7 +62,7 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
     """
     named_marks = _marks_by_name(report, second)
     by_name: dict[str, list[Node]] = defaultdict(list)
-    for node in (node for inner in graphs_within(graph) for node in inner.nodes):
+    for node in nodes_within(graph.nodes):
         for name in names_of(node):
             by_name[name].append(node)
     marks: Marks = {}

@@ -11,6 +11,7 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.errors import OutOfMemory
 from graphir.graph import Graph, Node, Value
+from graphir.structure.reaching import nodes_within
 from graphir.tensor import why_unheld
 from graphir.types import Dim, DType, Sym, substitute
 
@@ -202,7 +203,7 @@ def drawn(
     elif dtype.is_float:
         numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:
-            numbers = _beyond(generator, numbers, value.graph.nodes)
+            numbers = _beyond(generator, numbers, list(nodes_within(value.graph.nodes)))
     else:
         met = _numbers_met(value, index, draw.other)
         numbers = _WholeNumbers(generator, shape, draw, met).integers(role_of(value), dtype)

@@ -9,7 +9,7 @@ from graphir.inference import infer_graph
 from graphir.ops.control import If
 from graphir.ops.elementwise import Where
 from graphir.ops.shape import Squeeze
-from graphir.structure.reaching import graphs_within
+from graphir.structure.reaching import nodes_within
 from graphir.types import DType, TensorType, Unknown
 
 from .inline import GraphNames, InlinedGraph, take_place
@@ -22,7 +22,7 @@ def inline_branches(graph: Graph, names: GraphNames | None = None) -> Outcome:
     `names` are those of the graph, if the caller has them. Cost: linear in nodes, those of the branches included.
     Raises ShapeError for a branch that contradicts what the graph knows of its results.
     """
-    if not any(isinstance(node.op, If) for inner in graphs_within(graph) for node in inner.nodes):
+    if not any(isinstance(node.op, If) for node in nodes_within(graph.nodes)):
         return Outcome()
     return _inline(graph, GraphNames(graph) if names is None else names)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
+    from graphir.node import Node
 
 T = TypeVar("T", bound=Hashable)
 
@@ -30,3 +31,8 @@ def reachable(starts: Iterable[T], step: Callable[[T], Iterable[T]]) -> Iterator
 def graphs_within(graph: Graph) -> Iterator[Graph]:
     """Yield a graph and the graphs inside it, at any depth."""
     return reachable([graph], lambda around: [inner for node in around.nodes for inner in node.subgraphs])
+
+
+def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield nodes, then those of the graphs inside them, at any depth."""
+    return reachable(nodes, lambda node: [inner for body in node.subgraphs for inner in body.nodes])

@@ -59,6 +59,28 @@ def test_faults_are_found_and_named(network: str) -> None:
         assert not closed, f"no gaps any more: {closed}"
 
 
+# What other seeds than that of the page showed.
+FAULTS_OF_SEEDS = [("residual", "a Clip that never acts", 1), ("nested", "inside: minimum for maximum", 1)]
+REWRITES_OF_SEEDS = [("heatmap", "Sigmoid by tanh", 2)]
+
+
+@pytest.mark.parametrize(("network", "kind", "seed"), FAULTS_OF_SEEDS)
+def test_faults_of_other_seeds_are_found_and_named(network: str, kind: str, seed: int) -> None:
+    planted = plant(NETWORKS[network], FAULTS[kind], seed)
+    assert planted is not None
+    finding = hold(judged(NETWORKS[network], seed), planted)
+    assert finding.counts
+    assert finding.found, finding
+    assert finding.named, finding
+
+
+@pytest.mark.parametrize(("network", "kind", "seed"), REWRITES_OF_SEEDS)
+def test_rewrites_of_other_seeds_are_not_blamed(network: str, kind: str, seed: int) -> None:
+    acquittal = acquit(NETWORKS[network], REWRITES[kind], seed)
+    assert acquittal is not None
+    assert not acquittal.blamed, acquittal
+
+
 @pytest.mark.one_of(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_is_not_blamed_against_itself(network: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from graphir.graph import Graph, Node, Value
@@ -11,6 +11,7 @@ from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast
 from graphir.ops.traits import Rounding
 from graphir.runtime.kernels import releases
+from graphir.structure.reaching import nodes_within
 from graphir.structure.record import record
 from graphir.types import DType, TensorType
 
@@ -102,7 +103,7 @@ class HalfChoice:
         self._keep = keep
         self._narrow_ends = narrow_ends
         self._lost: dict[Value, str] = {}
-        self._nodes = list(all_nodes(graph))
+        self._nodes = list(nodes_within(graph.nodes))
         self._whole = _becoming_whole(self._nodes)
         self._stepped = {body for node in self._nodes if node.op.name in LOOPS for body in node.subgraphs}
         for node in self._nodes:
@@ -291,11 +292,3 @@ def is_concerned(node: Node) -> bool:
     """Return whether a node takes floats of 32 bits that may become narrow. One that only makes some gives what it
     says."""
     return any(value is not None and value.dtype is WIDE for value in node.inputs) or bool(node.subgraphs)
-
-
-def all_nodes(graph: Graph) -> Iterator[Node]:
-    """Yield the nodes of a graph and of the graphs inside it, each node before those of its own graphs."""
-    for node in graph.nodes:
-        yield node
-        for inner in node.subgraphs:
-            yield from all_nodes(inner)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Cast
+from graphir.structure.reaching import nodes_within
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType, Type
 
-from .choice import WIDE, WIDE_SLOTS, HalfChoice, Kept, all_nodes, reads
+from .choice import WIDE, WIDE_SLOTS, HalfChoice, Kept, reads
 from .numbers import narrowed
 
 
@@ -21,7 +22,7 @@ class Rebuilder:
         self._native: dict[Value, Value] = {}
         self._casts: dict[tuple[Value, DType], Value] = {}
         self._taken = {value.name for value in graph.values}
-        for node in all_nodes(graph):
+        for node in nodes_within(graph.nodes):
             for inner in node.subgraphs:
                 self._taken.update(value.name for value in inner.values)
         self.casts = 0

@@ -16,7 +16,7 @@ from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.structure.extract import uses_of
-from graphir.structure.reaching import graphs_within, reachable
+from graphir.structure.reaching import nodes_within, reachable
 
 # An activation that is written as operators of its own has some ten of them, an attention some thirty.
 MOST_BETWEEN = 64
@@ -119,8 +119,7 @@ class Sides:
     @cached_property
     def holders(self) -> Mapping[Graph | None, Node]:
         """The node that holds each body of either graph. Only where there are graphs."""
-        nodes = (node for graph in self.both for inner in graphs_within(graph) for node in inner.nodes)
-        return {body: node for node in nodes for body in node.subgraphs}
+        return {body: node for graph in self.both for node in nodes_within(graph.nodes) for body in node.subgraphs}
 
     def rows_of(self, nodes: Iterable[Node | None]) -> list[Row]:
         """Return the rows in which nodes differ, each once."""

@@ -219,7 +219,7 @@ class _Trials:
         generator = np.random.Generator(np.random.PCG64(turn))
         drawn = {}
         for edge, way in taken.items():
-            numbers, (low, high) = way.draw(generator, arrays[edge]), range_of(edge)
+            numbers, (low, high) = way.numbers(generator, arrays[edge]), range_of(edge)
             most = float(np.finfo(arrays[edge].dtype).max) if arrays[edge].dtype.kind == "f" else math.inf
             low, high = max(low, -most), min(high, most)
             if way.alone not in (None, edge) and arrays[edge].dtype.kind == "f":

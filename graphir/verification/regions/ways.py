@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graphir.analysis.changes import differing_numbers
 from graphir.analysis.diff import Row, Status
 from graphir.arrays import Array
 from graphir.graph import Value
@@ -15,6 +16,7 @@ from graphir.inputs.likenesses import Beside, Between, beyond, evenly, farther, 
 from graphir.inputs.roles import MOST_MET, compared_constants
 from graphir.ops.elementwise import Cast
 from graphir.ops.traits import DecisionTrait, Saturation
+from graphir.structure.reaching import nodes_within
 from graphir.types import DType
 from graphir.verification.numbers.compare import Comparison
 
@@ -29,6 +31,7 @@ MOST_ALONE, NOTHING = 3, 2.0**-30
 TOO_LARGE = 2 * 65504.0
 WIDE = (DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16)
 NARROW = (DType.FLOAT16, DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
+CONDITION = (), (1,)
 HERE = "on these very inputs"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 STEEPLY = "for numbers so large that e to the power of them overflows"
@@ -38,13 +41,20 @@ STEEPLY = "for numbers so large that e to the power of them overflows"
 class Way:
     """A way to draw numbers like those of an array; two `turns` of it draw others. `is_steep` says that only infinities
     on one side count as a difference, `where` what is said of it. Beside an edge that is `alone` all others have next
-    to nothing."""
+    to nothing. A single boolean, as a branch asks for, is the given one, or if `negated` the other."""
 
     draw: Callable[[np.random.Generator, Array], Array]
     turn: int = 0
     where: str = ELSEWHERE
     is_steep: bool = False
     alone: Value | None = None
+    negated: bool = False
+
+    def numbers(self, generator: np.random.Generator, array: Array) -> Array:
+        """Return numbers like those of an array."""
+        if array.dtype.kind == "b" and array.shape in CONDITION:
+            return ~array if self.negated else array
+        return self.draw(generator, array)
 
     def shows(self, found: Comparison) -> bool:
         """Return whether a comparison on such numbers shows a difference."""
@@ -58,11 +68,11 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
     of the signs that numbers have, and not beyond what is bounded.
     """
     ways = [Way(evenly), Way(in_levels)]
-    nodes = [node for side in segment.nodes for node in side]
+    nodes = list(nodes_within(node for side in segment.nodes for node in side))
     real, whole = ([*held[: MOST_MET // 2], *held[-MOST_MET // 2 :]] for held in
                    (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
     ways += [Way(Beside(real, whole))] if real or whole else []
-    ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in constants(row)]
+    ways += [Way(Between(min(pair), max(pair))) for row in rows for pair in differing_numbers(row)]
     casts = [node for row in rows for node in (row.left, row.right) if node is not None and isinstance(node.op, Cast)]
     ends = [(node.inputs[0].dtype, node.outputs[0].dtype) for node in casts if node.inputs[0] is not None]
     ways += [Way(Between(-TOO_LARGE, TOO_LARGE))] if any(read in WIDE and to in NARROW for read, to in ends) else []
@@ -84,27 +94,9 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
     raises = [any(node.op.name == "Exp" for node in side) for side in segment.nodes]
     if not is_bound and raises[0] != raises[1]:
         ways.append(Way(steep, where=STEEPLY, is_steep=True))
+    if any(value.dtype is DType.BOOL and value.shape in CONDITION for value in free):  # one branch alone may show it
+        ways = [replace(way, negated=negated) for way in ways for negated in (False, True)]
     return ways
 
 
 OWN = Way(unchanged, where=HERE)
-
-
-def constants(row: Row) -> Iterator[tuple[float, float]]:
-    """Yield the numbers, operands and attributes, in which two nodes differ: real ones, and whole ones where whole
-    numbers become whole ones."""
-    left, right = row.left, row.right
-    if left is None or right is None:
-        return
-    dtypes = [value.dtype for value in (*left.inputs[:1], *left.outputs[:1]) if value is not None]
-    kinds = "fiu" if all(dtype is not None and dtype.is_integer for dtype in dtypes) else "f"
-    for one, other in zip(left.inputs, right.inputs, strict=False):
-        held = [value.tensor.numpy() for value in (one, other) if value is not None and value.tensor is not None]
-        if len(held) > 1 and all(array.size == 1 and array.dtype.kind in kinds for array in held):
-            ends = tuple(float(array.reshape(-1)[0]) for array in held)
-            yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
-    if type(left.op) is type(right.op):
-        for name in left.op.field_names:
-            first, second = (getattr(node.op, name) for node in (left, right))
-            if isinstance(first, float) and isinstance(second, float) and first != second:
-                yield first, second
