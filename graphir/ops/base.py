@@ -74,8 +74,10 @@ class Operator:
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
-    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `orderings`, `saturates`, `bounds` and
-    `elementwise` are its traits (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
+    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `orderings`, `saturates`, `bounds`,
+    `elementwise` and `nonexpansive` are its traits (see `traits`); where `work`, `stays_wide` or `nonexpansive` are not
+    stated they follow from these. `nonexpansive` says that results are off by no more than elements of the first
+    operand are, as what is moved, limited or averaged is.
     `orderings` are the results that hold indices by which the first operand was ordered along `axis`; `axis` is one of
     the first operand's axes or, with `axis_in_result`, of the first result's.
     """
@@ -105,6 +107,7 @@ class Operator:
     bounds: ClassVar[tuple[float, float]] = ANY
     elementwise: ClassVar[Elementwise] = Elementwise.NO
     stays_wide: ClassVar[str | None] = None
+    nonexpansive: ClassVar[bool | None] = None
     _kinds: ClassVar[dict[str, AttributeKind]] = {}
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
@@ -292,6 +295,8 @@ def operator(cls: O) -> O:
     family(cls)
     cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
     cls.work = cls.work or cls.rounding.work
+    if cls.nonexpansive is None:
+        cls.nonexpansive = cls.rounding in (Rounding.VIEWS, Rounding.MOVES)
     if cls.stays_wide is None:
         cls.stays_wide = cls.rounding.stays_wide or (ORDER_LOST if cls.decides >= DecisionTrait.ORDERS else "")
     variadic = any(name.rstrip("?").endswith("*") for name in cls.inputs)

@@ -315,7 +315,7 @@ class Clip(Operator):
 
     inputs = ("X", "min?", "max?")
     takes = (NUMBERS, NUMBERS, NUMBERS)
-    rounding, decides, saturates = Rounding.EXACT, DecisionTrait.LIMITS, Saturation.BOUNDED
+    rounding, decides, saturates, nonexpansive = Rounding.EXACT, DecisionTrait.LIMITS, Saturation.BOUNDED, True
     elementwise = Elementwise.ALONE
     work = Each(2)
     infer_inputs = like_result

@@ -91,7 +91,7 @@ class MaxPool(_WindowPool):
 
     outputs = ("Y", "Indices")
     takes = (FLOATS | BYTES,)
-    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
+    rounding, decides, nonexpansive = Rounding.EXACT, DecisionTrait.LIMITS, True
     work = Counted(of_largest)
     storage_order: int = 0
 
@@ -109,7 +109,7 @@ class AveragePool(_WindowPool):
     stated padding (but never those that ceil mode adds behind it). Source: ONNX AveragePool-22.
     """
 
-    rounding, stays_wide = Rounding.SUMS, ""
+    rounding, stays_wide, nonexpansive = Rounding.SUMS, "", True
     work = Counted(of_average)
     count_include_pad: bool = False
 
@@ -146,7 +146,7 @@ class _GlobalPool(Operator):
 class GlobalMaxPool(_GlobalPool):
     """The largest element of each channel of X (N, C, D...). Source: ONNX GlobalMaxPool-22."""
 
-    rounding, decides = Rounding.EXACT, DecisionTrait.LIMITS
+    rounding, decides, nonexpansive = Rounding.EXACT, DecisionTrait.LIMITS, True
     work = EachRead()
 
 
@@ -154,7 +154,7 @@ class GlobalMaxPool(_GlobalPool):
 class GlobalAveragePool(_GlobalPool):
     """The mean of each channel of X (N, C, D...). Source: ONNX GlobalAveragePool-22."""
 
-    rounding, stays_wide = Rounding.SUMS, ""
+    rounding, stays_wide, nonexpansive = Rounding.SUMS, "", True
     work = EachRead()
 
 

@@ -123,10 +123,11 @@ def _reduction(
 
 ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
 ReduceProd = _reduction("ReduceProd", "The product", 18, elements.multiply_whole, 1)
-_EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXACT, "decides": DecisionTrait.LIMITS}
+_EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXACT, "decides": DecisionTrait.LIMITS,
+                 "nonexpansive": True}  # fmt: skip
 ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, **_EXTREME)
 ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, **_EXTREME)
-ReduceMean = _reduction("ReduceMean", "The mean", 18)
+ReduceMean = _reduction("ReduceMean", "The mean", 18, nonexpansive=True)
 ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18, bounds=POSITIVE)
 ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18, bounds=POSITIVE)
 ReduceLogSum = _reduction("ReduceLogSum", "The logarithm of the sum", 18)

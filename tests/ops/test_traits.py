@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
@@ -26,6 +29,13 @@ Array = NDArray[Any]
 EDGES = [1e30, -1e30, 100.0, -100.0, 1e-30, 0.99999994, 1.5, -0.25, 0.0]
 NUMBERS = np.array([*EDGES, *np.random.Generator(np.random.PCG64(7)).standard_normal(55)], np.float32)
 DEFAULTS_ROUND_NOTHING = {"Shrink"}
+
+
+def session_of(text: str) -> onnxruntime.InferenceSession:
+    """A model of opset 17 in onnxruntime, its results of any shape."""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
 def states(cls: type[Operator], trait: str) -> bool:
@@ -154,3 +164,23 @@ def test_sets_of_operator_names_are_traits(folder: str) -> None:
     }  # fmt: skip
     excused = {name for name in WITHOUT_TRAITS if name.startswith(f"{folder}/")}
     assert found == excused, "state a trait on the operators instead; drop what needs no excuse any more"
+
+
+AVERAGES = ["ReduceMean<axes = [1]>(x)", "ReduceMax<axes = [2, 3]>(x)", "ReduceMin(x)", "Clip(x, low)",
+            "AveragePool<kernel_shape = [3, 2], pads = [1, 0, 0, 1]>(x)", "MaxPool<kernel_shape = [2, 2]>(x)",
+            "GlobalAveragePool(x)", "GlobalMaxPool(x)", "Transpose(x)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AVERAGES)
+def test_what_is_nonexpansive_hands_on_no_more_than_it_reads(text: str) -> None:
+    assert traits_of(text[: text.index("(")].split("<")[0]).nonexpansive
+    session = session_of(f"g (float[2, 3, 5, 4] x) => (float y) <float low = {{0.25}}> {{ y = {text} }}")
+    numbers = NUMBERS[9:].repeat(3)[:120].reshape(2, 3, 5, 4)
+    moved = numbers + np.random.Generator(np.random.PCG64(2)).uniform(-0.1, 0.1, numbers.shape).astype(np.float32)
+    results = [session.run(None, {"x": array})[0] for array in (numbers, moved)]
+    assert np.abs(results[1] - results[0]).max() <= np.abs(moved - numbers).max() + 1e-6
+
+
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceL1", "Mul", "Neg", "Conv", "Softmax", "Sigmoid", "Exp"])
+def test_what_computes_otherwise_does_not_claim_it(name: str) -> None:
+    assert not traits_of(name).nonexpansive

@@ -27,7 +27,6 @@ FLOAT = 1
 REAL_TYPES = frozenset({FLOAT, *COARSE_STEPS, 11, 14, 15})  # double, and complex numbers of both sizes
 PERTURBED = frozenset({FLOAT, 10, 11})  # what numpy has of them
 OF_ONE = frozenset({Rounding.OF_ONE, Rounding.EXPONENTIAL, Rounding.STATES})
-MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES})
 RESCALING = frozenset({Rounding.PRODUCTS, Rounding.STATISTICS})
 
 
@@ -99,13 +98,13 @@ class Structure:
         return self.behind(names, unless=RESCALING)
 
     def origins(self, name: str) -> set[str]:
-        """Return the operators that compute a value's elements, with those that only move them behind these."""
+        """Return the operators that compute a value's elements, with those that move or average them behind these."""
 
         def moved(reached: str) -> Sequence[str]:
             operator, operands = self.producers.get(reached, ("", ()))
             within = self.bodies.get(reached) or (operator,)
-            is_moved = all(traits_of(each).rounding in MOVING for each in within)
-            return self.captured.get(reached, operands[:1]) if is_moved else ()
+            hands_on = all(traits_of(each).nonexpansive for each in within)
+            return self.captured.get(reached, operands[:1]) if hands_on else ()
 
         return {self.producers[reached][0] for reached in reachable([name], moved) if reached in self.producers}
 

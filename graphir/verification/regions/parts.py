@@ -162,9 +162,6 @@ class CutCandidate:
         return session, inputs | {name: fed[value] for value, name in names.items()}, probes
 
 
-MOVING = (Rounding.VIEWS, Rounding.MOVES)
-
-
 @dataclass(frozen=True)
 class Part:
     """A pair of values, and the nodes of the first graph and of the second that compute them."""
@@ -243,20 +240,22 @@ def as_in_graph(array: Array, value: Value) -> Array:
 def unmoved(array: Array, *values: Value) -> Floor:
     """Return the floor of a value, in one model or both, before anything was moved.
 
-    What only moves elements, as a Reshape behind an operator, gives them with what they lost.
+    What moves or averages elements, as a Reshape behind an operator, gives them with what they lost.
     """
     floors = []
-    for value in values:
-        source = value
-        while source.producer is not None and source.producer.op.rounding in MOVING and source.producer.inputs[0]:
-            source = source.producer.inputs[0]
+    for source in reachable(values, _handed_on):
         node = source.producer
         if node is not None:
-            shape, axis = array.shape if source is value else source.shape or (), getattr(node.op, "axis", None)
+            shape, axis = array.shape if source in values else source.shape or (), getattr(node.op, "axis", None)
             terms = shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
             read = next((held.shape for held in node.inputs if held is not None), None) or ()
             floors.append(static_floor(type(node.op), shape, read, terms))
     return widest(floors)
+
+
+def _handed_on(value: Value) -> list[Value]:
+    node = value.producer
+    return [held for held in node.inputs[:1] if held] if node is not None and node.op.nonexpansive else []
 
 
 TIES = "other indices of equal numbers: an operator that orders has several right results"

@@ -120,12 +120,12 @@ def test_structure_knows_sigmoids_that_branches_hand_on(tmp_path: Path) -> None:
     computed = "else_branch = f () => (d) { d = Neg(s) }"
     path = written(
         tmp_path, "n",
-        "g (float[1, 24] x, bool c) => (float[24] y, float[24] z) { s = Sigmoid(x) "
+        "g (float[1, 24] x, bool c) => (float[24] y, float[24] z) { s = Sigmoid(x) m = ReduceMean(s) n = Neg(s) "
         f"h = If (c) <{moved}, {other}> y = Identity(h) z = If (c) <{moved}, {computed}> }}",
     )  # fmt: skip
     structure = read_structure(path)
-    assert {name for name in structure.producers if "Sigmoid" in structure.origins(name)} == {"s", "h", "y"}
-    assert structure.bounded == {"s", "h", "y", "z"}
+    assert {name for name in structure.producers if "Sigmoid" in structure.origins(name)} == {"s", "m", "h", "y"}
+    assert structure.bounded == {"s", "m", "n", "h", "y", "z"}
 
 
 DROPPED = "<float r = {0.4}, bool t = {1}> { d = Dropout(x, r, t) y = Mul(d, d) }"
