@@ -36,10 +36,12 @@ def known_order(shape: Sequence[Any] | None, wanted: Sequence[Any] | None) -> Or
     >>> known_order((1, 3, 8, 9), (1, 8, 9, 3)), known_order((1, 8, 8, 8), (1, 8, 8, 8)), known_order((4,), (4,))
     ((0, 2, 3, 1), None, ())
     """
-    if shape is None or wanted is None or not all(isinstance(size, int) for size in (*shape[1:], *wanted[1:])):
+    if shape is None or wanted is None or len(shape) != len(wanted):
         return None
     if not all(isinstance(size, int) for size in (*shape[:1], *wanted[:1])):
-        shape, wanted = [0, *shape[1:]][: len(shape)], [0, *wanted[1:]][: len(wanted)]
+        shape, wanted = (0, *shape[1:]), (0, *wanted[1:])
+    if not all(isinstance(size, int) for size in (*shape, *wanted)):
+        return None
     order = channel_order(shape, wanted)
     is_whole = [shape[axis] for axis in order or range(len(shape))] == [*wanted]
     return order if is_whole and not (len(shape) > 2 and len(set(shape[1:])) == 1) else None

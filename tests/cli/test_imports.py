@@ -50,10 +50,10 @@ def test_mxnet_to_onnx_imports_what_it_uses(tmp_path: Path) -> None:
 
 def test_mxnet_to_pytorch_imports_what_it_uses(tmp_path: Path) -> None:
     """Sessions compute constants, of which there are none, and files of our own have another format."""
-    found = imported(f"import graphir\ngraphir.convert({str(DIGITS)!r}, {str(tmp_path / 'digits.py')!r})\n")
-    assert "graphir.converters.pytorch.exporting.ops.convolution" in found
-    assert found.isdisjoint(FOREIGN)
-    assert found.isdisjoint((
+    modules = imported(f"import graphir\ngraphir.convert({str(DIGITS)!r}, {str(tmp_path / 'digits.py')!r})\n")
+    assert "graphir.converters.pytorch.exporting.ops.convolution" in modules
+    assert modules.isdisjoint(FOREIGN)
+    assert modules.isdisjoint((
         "graphir.runtime.session", "graphir.safety.isolation", "graphir.serial.reader", "graphir.ops.signal",
         "graphir.converters.pytorch.exporting.borders", "graphir.converters.pytorch.exporting.ops.recurrent",
     ))  # fmt: skip

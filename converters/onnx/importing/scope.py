@@ -183,6 +183,7 @@ class Scope:
         value.sources = (name,)
 
     def _import(self, proto: Any, opset: int | None = None) -> None:
+        """Import a node, by another opset than the model's where one is stated."""
         if not self._repeat(proto):
             self._import_new(proto, opset)
 

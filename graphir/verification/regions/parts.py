@@ -255,7 +255,8 @@ def unmoved(array: Array, *values: Value) -> Floor:
 
 def _handed_on(value: Value) -> list[Value]:
     node = value.producer
-    return [held for held in node.inputs[:1] if held] if node is not None and node.op.nonexpansive else []
+    reads = node.inputs[:1] if node is not None and node.op.nonexpansive else ()
+    return [read for read in reads if read is not None]
 
 
 TIES = "other indices of equal numbers: an operator that orders has several right results"

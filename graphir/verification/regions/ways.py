@@ -31,6 +31,7 @@ MOST_ALONE, NOTHING = 3, 2.0**-30
 TOO_LARGE = 2 * 65504.0
 WIDE = (DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16)
 NARROW = (DType.FLOAT16, DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
+# The shapes of a single boolean, as the condition of a branch is.
 CONDITION = (), (1,)
 HERE = "on these very inputs"
 ELSEWHERE = "for numbers that these inputs did not lead to"
